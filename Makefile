@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# The work is done by scripts/, one target each.
+
+VARIANT ?= rust
+ARCH ?= x86_64
+
+# Given to the scripts if set; this make's own flags are not for the kernel's.
+export KSRC QUICK N
+unexport MAKEFLAGS MFLAGS MAKEOVERRIDES VARIANT ARCH
+
+.PHONY: help deps tree kernel kernels kunit test mutants bench lint series \
+	ncheck rustavailable clean distclean
+
+help: ## this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | \
+		sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 15
+
+deps: ## install what is missing (Debian 12 or 13), or say what it is
+	@scripts/deps
+
+tree: ## prepare build/linux; KSRC=/path/to/linux-7.3.y takes that source
+	@scripts/tree
+
+kernel: tree ## build one kernel: VARIANT=rust|stock|verify ARCH=x86_64|um
+	@scripts/kernel $(VARIANT) $(ARCH)
+
+kernels: tree ## build the bench's kernels: stock, rust and verify
+	@set -e; for variant in stock rust verify; do \
+		scripts/kernel $$variant x86_64; done
+
+kunit: tree ## run the KUnit suites on one ARCH=x86_64|um
+	@scripts/kunit $(ARCH)
+
+test: deps tree ## run the KUnit suites on UML and on x86_64
+	@scripts/kunit um x86_64
+
+mutants: deps tree ## show that the suites catch each documented mutation
+	@tests/mutants/run
+
+bench: deps kernels ## boot and measure each kernel; QUICK=1 and N="250 500" limit it
+	@scripts/bench/run
+
+lint: tree ## checkpatch, rustfmt, clippy and W=1 on the series
+	@scripts/lint
+
+series: tree ## write the mail-ready series to build/series
+	@scripts/series
+
+ncheck: tree ## show that MEMCG_SHRINKER_RUST=n changes no code
+	@scripts/ncheck
+
+rustavailable: tree ## check that the kernel accepts the Rust toolchain
+	@scripts/rustavailable
+
+clean: ## remove what was built, and keep what was fetched
+	@scripts/clean
+
+distclean: ## remove build/ altogether
+	rm -rf build

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What memory cgroup slab reclaim in Rust asks of C: a slab cache, its boot
+ * parameter, and warnings, whose "once" state needs a place of its own.
+ */
+#define pr_fmt(fmt) "mm_reclaim: " fmt
+
+#include <linux/init.h>
+#include <linux/memcontrol.h>
+#include <linux/mm_reclaim.h>
+#include <linux/shrinker.h>
+#include <linux/slab.h>
+
+static struct kmem_cache *shrinker_unit_cachep;
+
+/* Called before the first css_alloc, and so before the first unit. */
+void __init mm_reclaim_init(void)
+{
+	shrinker_unit_cachep = kmem_cache_create("shrinker_unit",
+						 SHRINKER_UNIT_SIZE,
+						 __alignof__(long),
+						 SLAB_PANIC, NULL);
+}
+
+void *shrinker_unit_zalloc(gfp_t gfp, int nid)
+{
+	return kmem_cache_alloc_node(shrinker_unit_cachep, gfp | __GFP_ZERO, nid);
+}
+
+void shrinker_unit_free(void *unit)
+{
+	kmem_cache_free(shrinker_unit_cachep, unit);
+}
+
+void shrinker_warn_missing_unit(struct mem_cgroup *memcg, int nid, int shrinker_id)
+{
+	WARN_ONCE(1, "memcg %llu node %d: no unit for shrinker %d\n",
+		  mem_cgroup_id(memcg), nid, shrinker_id);
+}
+
+#ifdef CONFIG_MEMCG_SHRINKER_RUST_VERIFY
+int mm_reclaim_mode __ro_after_init;
+
+static int __init mm_reclaim_setup(char *str)
+{
+	if (!strcmp(str, "verify"))
+		mm_reclaim_mode = MM_RECLAIM_VERIFY;
+	else if (!strcmp(str, "exhaustive"))
+		mm_reclaim_mode = MM_RECLAIM_EXHAUSTIVE;
+	else
+		pr_warn("unknown mode '%s': use verify or exhaustive\n", str);
+	return 1;
+}
+__setup("mm_reclaim=", mm_reclaim_setup);
+
+void shrinker_warn_not_empty(struct mem_cgroup *memcg, int nid,
+			     struct shrinker *shrinker, unsigned long count)
+{
+#ifdef CONFIG_SHRINKER_DEBUG
+	const char *name = shrinker->name;
+#else
+	const char *name = "";
+#endif
+
+	WARN(1, "memcg %llu node %d: the bit of shrinker %d %s (%ps) is clear, but it counts %lu objects\n",
+	     mem_cgroup_id(memcg), nid, shrinker->id, name,
+	     shrinker->count_objects, count);
+}
+#endif /* CONFIG_MEMCG_SHRINKER_RUST_VERIFY */

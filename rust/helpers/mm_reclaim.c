@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include <linux/memcontrol.h>
+#include <linux/nodemask.h>
+#include <linux/shrinker.h>
+
+#ifdef CONFIG_MEMCG_SHRINKER_RUST
+__rust_helper bool rust_helper_mem_cgroup_tryget(struct mem_cgroup *memcg)
+{
+	return mem_cgroup_tryget(memcg);
+}
+
+__rust_helper void rust_helper_mem_cgroup_get(struct mem_cgroup *memcg)
+{
+	css_get(&memcg->css);
+}
+
+__rust_helper void rust_helper_mem_cgroup_put(struct mem_cgroup *memcg)
+{
+	mem_cgroup_put(memcg);
+}
+
+__rust_helper bool rust_helper_mem_cgroup_disabled(void)
+{
+	return mem_cgroup_disabled();
+}
+
+__rust_helper bool rust_helper_mem_cgroup_online(struct mem_cgroup *memcg)
+{
+	return mem_cgroup_online(memcg);
+}
+
+__rust_helper struct mem_cgroup *rust_helper_parent_mem_cgroup(struct mem_cgroup *memcg)
+{
+	return parent_mem_cgroup(memcg);
+}
+
+__rust_helper bool rust_helper_memcg_kmem_online(void)
+{
+	return memcg_kmem_online();
+}
+
+__rust_helper int rust_helper_next_possible_node(int nid)
+{
+	return next_node(nid, node_states[N_POSSIBLE]);
+}
+
+__rust_helper bool rust_helper_shrinker_try_get(struct shrinker *shrinker)
+{
+	return shrinker_try_get(shrinker);
+}
+
+__rust_helper void rust_helper_shrinker_put(struct shrinker *shrinker)
+{
+	shrinker_put(shrinker);
+}
+
+__rust_helper bool rust_helper_shrinker_is_nonslab(struct shrinker *shrinker)
+{
+	return shrinker->flags & SHRINKER_NONSLAB;
+}
+#endif /* CONFIG_MEMCG_SHRINKER_RUST */

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Shrinker ids.
+//!
+//! An id is a small number by which the maps of memcgs name a shrinker. The lowest free one is
+//! always taken, so that ids stay dense and 64 of them that exist at the same time share a unit.
+
+use kernel::{
+    alloc::Flags,
+    prelude::*,
+    sync::{
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
+        rcu::{
+            self,
+            Guard, //
+        }, //
+    }, //
+};
+
+use crate::{
+    rcu::{
+        Lent,
+        RcuBox,
+        RcuRef,
+        RcuSlot, //
+    },
+    unit::Unit, //
+};
+
+/// The id of a shrinker.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Id(u32);
+
+impl Id {
+    /// Number of ids that C can hold in an `int`.
+    pub(crate) const LIMIT: u32 = 1 << 31;
+
+    /// Creates the id at `offset` of the unit with index `index`.
+    #[inline]
+    pub(crate) fn new(index: u32, offset: u32) -> Self {
+        Self(index.wrapping_mul(Unit::LEN).wrapping_add(offset))
+    }
+
+    /// Creates an id from what C keeps in an `int`, where a negative number means none.
+    #[inline]
+    pub(crate) fn from_raw(id: i32) -> Option<Self> {
+        u32::try_from(id).ok().map(Self)
+    }
+
+    /// Returns the id as C keeps it.
+    #[inline]
+    pub(crate) fn as_raw(self) -> i32 {
+        // `LIMIT` keeps ids below the sign bit.
+        self.0 as i32
+    }
+
+    /// Returns the index of the id's unit.
+    #[inline]
+    pub(crate) fn index(self) -> u32 {
+        self.0 / Unit::LEN
+    }
+
+    /// Returns the place of the id in its unit.
+    #[inline]
+    pub(crate) fn offset(self) -> u32 {
+        self.0 % Unit::LEN
+    }
+}
+
+type Slots<T> = KVVec<RcuRef<T>>;
+
+/// Objects of C by id.
+///
+/// Look-ups need RCU only. [`find_free`](Self::find_free), [`insert`](Self::insert) and
+/// [`remove`](Self::remove) must not run concurrently with each other; if they do all the same, an
+/// id may be given twice or not be the lowest, but memory stays safe.
+pub(crate) struct IdTable<T> {
+    slots: RcuSlot<Slots<T>>,
+    /// No id below this one is free.
+    lowest: Atomic<u32>,
+    /// Number of ids that may be given out.
+    limit: u32,
+}
+
+impl<T> IdTable<T> {
+    /// Creates an empty table for ids below `limit`.
+    pub(crate) const fn new(limit: u32) -> Self {
+        Self {
+            slots: RcuSlot::new(),
+            lowest: Atomic::new(0),
+            limit,
+        }
+    }
+
+    fn with_slots<R>(&self, f: impl FnOnce(&[RcuRef<T>]) -> R) -> R {
+        let guard = rcu::read_lock();
+
+        f(self
+            .slots
+            .read(&guard)
+            .get()
+            .map_or(&[], |slots| slots.as_slice()))
+    }
+
+    /// Finds the lowest free id, and makes room for it, but doesn't take it.
+    ///
+    /// May sleep if `flags` allow it. Returns `ENOSPC` if all ids are taken, and `ENOMEM` if
+    /// memory is short.
+    pub(crate) fn find_free(&self, flags: Flags) -> Result<Id> {
+        let start = self.lowest.load(Relaxed);
+
+        let (free, len) = self.with_slots(|slots| {
+            let free = slots
+                .iter()
+                .skip(start as usize)
+                .position(RcuRef::is_none)
+                .map(|nr| start.saturating_add(nr as u32));
+            (free, slots.len() as u32)
+        });
+        let id = free.unwrap_or(len);
+
+        if id >= self.limit {
+            return Err(ENOSPC);
+        }
+        if id >= len {
+            let len = len.saturating_mul(2).min(self.limit).max(Unit::LEN);
+            self.grow(len as usize, flags)?;
+        }
+        self.lowest.store(id, Relaxed);
+        Ok(Id(id))
+    }
+
+    /// Makes the table `len` long.
+    fn grow(&self, len: usize, flags: Flags) -> Result {
+        let mut new = RcuBox::new(Slots::with_capacity(len, flags)?, flags)?;
+
+        let guard = rcu::read_lock();
+        let seen = self.slots.read(&guard);
+        let old = seen.get().map_or(&[][..], |slots| slots.as_slice());
+
+        for slot in old.iter().map(RcuRef::copy_of) {
+            new.push_within_capacity(slot).map_err(|_| ENOMEM)?;
+        }
+        while new.len() < len {
+            new.push_within_capacity(RcuRef::new())
+                .map_err(|_| ENOMEM)?;
+        }
+        // Fails only if another writer was here too, which is against the rules.
+        self.slots.replace(&seen, new).map_err(|_| EBUSY)?;
+        Ok(())
+    }
+
+    /// Gives `object` the id that [`find_free`](Self::find_free) found. Does not sleep.
+    pub(crate) fn insert(&self, id: Id, object: Lent<T>) {
+        self.with_slots(|slots| {
+            if let Some(slot) = slots.get(id.0 as usize) {
+                slot.set(Some(object));
+            }
+        });
+    }
+
+    /// Frees `id`. Does not sleep.
+    ///
+    /// Look-ups that began before may still use the object until a grace period has passed.
+    pub(crate) fn remove(&self, id: Id) {
+        self.with_slots(|slots| {
+            if let Some(slot) = slots.get(id.0 as usize) {
+                slot.set(None);
+            }
+        });
+        self.lowest
+            .store(self.lowest.load(Relaxed).min(id.0), Relaxed);
+    }
+
+    /// Finds the object that has `id`.
+    #[inline]
+    pub(crate) fn get<'g>(&self, id: Id, guard: &'g Guard) -> Option<&'g T> {
+        self.slots
+            .read(guard)
+            .get()
+            .and_then(|slots| slots.get(id.0 as usize))
+            .and_then(|slot| slot.get(guard))
+    }
+
+    /// Returns the lowest id that is taken and not below `start`.
+    fn next(&self, start: u32) -> Option<Id> {
+        self.with_slots(|slots| {
+            slots
+                .iter()
+                .skip(start as usize)
+                .position(|slot| !slot.is_none())
+                .map(|nr| Id(start.saturating_add(nr as u32)))
+        })
+    }
+
+    /// Iterates over the taken ids, lowest first. Ids that are taken or freed meanwhile may be
+    /// seen or not. No lock is held between two of them.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Id> + '_ {
+        let mut start = 0;
+
+        core::iter::from_fn(move || {
+            let id = self.next(start)?;
+            start = id.0.saturating_add(1);
+            Some(id)
+        })
+    }
+
+    /// Frees all ids after a grace period, and gives no more.
+    #[cfg(CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST)]
+    pub(crate) fn close(&self) {
+        drop(self.slots.close());
+    }
+}

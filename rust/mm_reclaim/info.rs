@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The map of one memcg: which shrinkers may have objects of it, per node.
+//!
+//! A [`Map`] belongs to a memcg and lists its installed units; a [`NodeInfo`] belongs to a memcg
+//! and node and summarizes the units of that node; an [`Info`] is both together.
+//!
+//! The comments name four protocols; the diagrams are in Documentation/mm/mm_reclaim.rst.
+//!
+//! - *Set against clear*: whoever sets a bit makes the object visible first, whoever clears a bit
+//!   counts objects afterwards, and a full barrier lies between on either side. So either the
+//!   setter's bit comes after the clear, or the count sees the object. It is applied twice: to a
+//!   bit in a unit and the objects, and to a bit in the summary and the units.
+//! - *Install before set*: the unit is published before an object can exist.
+//! - *Grow against install*: every install replaces the whole table, by `cmpxchg`.
+//! - *Walk against free*: units are used only under an RCU guard.
+
+use kernel::{
+    alloc::{
+        AllocError,
+        Flags, //
+    },
+    prelude::*,
+    sync::{
+        aref::ARef,
+        rcu, //
+    }, //
+};
+
+use crate::{
+    bits::{
+        AtomicBits,
+        Bits, //
+    },
+    id::Id,
+    node::Node,
+    rcu::{
+        RcuBox,
+        RcuSlot, //
+    },
+    unit::Unit, //
+};
+
+/// Where a unit stands in a table: sorted by node, then by index.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    node: Node,
+    index: u32,
+}
+
+struct Entry {
+    key: Key,
+    unit: ARef<Unit>,
+}
+
+impl Entry {
+    fn share(&self) -> Self {
+        Self {
+            key: self.key,
+            unit: self.unit.clone(),
+        }
+    }
+}
+
+/// The installed units of a memcg. Never changes once it is published.
+///
+/// # Invariants
+///
+/// Entries are sorted by key, and no two have the same one.
+struct Table {
+    entries: KVVec<Entry>,
+}
+
+impl Table {
+    fn with_capacity(capacity: usize, flags: Flags) -> Result<Self, AllocError> {
+        // INVARIANT: There are no entries.
+        Ok(Self {
+            entries: KVVec::with_capacity(capacity, flags)?,
+        })
+    }
+
+    #[inline]
+    fn get(&self, key: Key) -> Option<&Unit> {
+        let at = self.entries.binary_search_by_key(&key, |e| e.key).ok()?;
+
+        self.entries.get(at).map(|e| &*e.unit)
+    }
+
+    /// The units of `node` from index `start` on, with their indices.
+    fn on_node(&self, node: Node, start: u32) -> impl Iterator<Item = (u32, &Unit)> {
+        let start = Key { node, index: start };
+        let at = self.entries.partition_point(|e| e.key < start);
+
+        self.entries
+            .get(at..)
+            .unwrap_or_default()
+            .iter()
+            .take_while(move |e| e.key.node == node)
+            .map(|e| (e.key.index, &*e.unit))
+    }
+
+    /// Fills an empty table with `old` and `new`, both sorted and without a key in common.
+    ///
+    /// Does not allocate. Fails if there is too little room.
+    fn merge(&mut self, old: &[Entry], new: &[Entry]) -> Result {
+        let mut old = old.iter().peekable();
+
+        // INVARIANT: Merges two sorted sequences that have no key in common.
+        for entry in new {
+            while let Some(before) = old.next_if(|e| e.key < entry.key) {
+                self.push(before)?;
+            }
+            self.push(entry)?;
+        }
+        old.try_for_each(|e| self.push(e))
+    }
+
+    fn push(&mut self, entry: &Entry) -> Result {
+        self.entries
+            .push_within_capacity(entry.share())
+            .map_err(|_| ENOMEM)
+    }
+}
+
+/// The units of one memcg, on all nodes.
+///
+/// Part of `struct mem_cgroup`, as `struct shrinker_map`. Open at first; closed when the memcg goes
+/// offline, and then without units for ever.
+#[repr(transparent)]
+pub(crate) struct Map {
+    table: RcuSlot<Table>,
+}
+
+impl Map {
+    /// Creates an open map, as it is in zeroed memory.
+    #[cfg(CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST)]
+    pub(crate) const fn new() -> Self {
+        Self {
+            table: RcuSlot::new(),
+        }
+    }
+
+    /// Installs the unit with index `index` on each of `nodes`, which come in ascending order and
+    /// are the same ones in every call: on all of them in one step, or on failure on none.
+    ///
+    /// Does nothing if the units are there already, or if the map is closed: the memcg is dying
+    /// then, and the caller will find so itself. May sleep if `flags` allow it. Returns `ENOMEM`
+    /// if memory is short.
+    pub(crate) fn install(
+        &self,
+        index: u32,
+        nodes: impl Iterator<Item = Node> + Clone,
+        flags: Flags,
+    ) -> Result {
+        let Some(node) = nodes.clone().next() else {
+            return Ok(());
+        };
+        // All nodes get their units in one step, so one node speaks for all.
+        let key = Key { node, index };
+
+        if self.is_installed(key) {
+            return Ok(());
+        }
+
+        let mut units = KVVec::with_capacity(nodes.clone().count(), flags)?;
+        for node in nodes {
+            let entry = Entry {
+                key: Key { node, index },
+                unit: Unit::alloc(flags, node)?,
+            };
+            units.push_within_capacity(entry).map_err(|_| ENOMEM)?;
+        }
+        self.publish(key, &units, flags)
+    }
+
+    /// Returns whether the unit is there, or never will be.
+    fn is_installed(&self, key: Key) -> bool {
+        let guard = rcu::read_lock();
+        let seen = self.table.read(&guard);
+
+        seen.is_closed() || seen.get().is_some_and(|table| table.get(key).is_some())
+    }
+
+    /// Replaces the table with one that has `units` too, unless somebody else did meanwhile.
+    fn publish(&self, key: Key, units: &[Entry], flags: Flags) -> Result {
+        loop {
+            // Allocating may sleep, which the guard forbids: so the size of the table is only a
+            // guess. If it proves too small, or another table is published first, somebody else
+            // has installed a unit, and this begins anew.
+            let len = {
+                let guard = rcu::read_lock();
+                self.table.read(&guard).get().map_or(0, |t| t.entries.len())
+            };
+            let capacity = len.saturating_add(units.len());
+            let mut new = RcuBox::new(Table::with_capacity(capacity, flags)?, flags)?;
+
+            let guard = rcu::read_lock();
+            let seen = self.table.read(&guard);
+            let old = match seen.get() {
+                Some(table) if table.get(key).is_some() => return Ok(()),
+                Some(table) => table.entries.as_slice(),
+                None if seen.is_closed() => return Ok(()),
+                None => &[],
+            };
+
+            if new.merge(old, units).is_ok() && self.table.replace(&seen, new).is_ok() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Closes the map: frees its units after a grace period, and lets nobody install another.
+    ///
+    /// Gives the deferred work of each shrinker to `pass_on`, by node. Whatever
+    /// [`Info::add_deferred`] adds concurrently is given either to it or back to that caller.
+    /// Does not sleep.
+    pub(crate) fn close(&self, mut pass_on: impl FnMut(Node, Id, isize)) {
+        // ORDERING: Fully ordered before the counters are read; pairs with `Info::add_deferred`.
+        let Some(table) = self.table.close() else {
+            return;
+        };
+
+        for Entry { key, unit } in table.entries.iter() {
+            for offset in 0..Unit::LEN {
+                if unit.nr_deferred(offset) != 0 {
+                    let nr = unit.take_deferred(offset);
+                    pass_on(key.node, Id::new(key.index, offset), nr);
+                }
+            }
+        }
+    }
+}
+
+/// What is kept beside a [`Map`] for each node.
+///
+/// Part of `struct mem_cgroup_per_node`, as `struct shrinker_info`.
+#[repr(C)]
+pub(crate) struct NodeInfo {
+    /// Bit k: a unit whose index is k (mod [`Unit::LEN`]) may have a bit set.
+    summary: AtomicBits,
+    flags: AtomicBits,
+}
+
+#[cfg(CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST)]
+impl NodeInfo {
+    /// Creates an empty info, as it is in zeroed memory.
+    pub(crate) const fn new() -> Self {
+        Self {
+            summary: AtomicBits::new(),
+            flags: AtomicBits::new(),
+        }
+    }
+}
+
+/// Flag: a bit could not be set for lack of a unit, so that the map does not tell everything.
+const STRAY: u32 = 0;
+
+/// The map of one memcg, as seen from one node.
+#[derive(Clone, Copy)]
+pub(crate) struct Info<'a> {
+    map: &'a Map,
+    node_info: &'a NodeInfo,
+    node: Node,
+}
+
+impl<'a> Info<'a> {
+    /// Puts together the parts that belong to the same memcg.
+    #[inline]
+    pub(crate) fn new(map: &'a Map, node_info: &'a NodeInfo, node: Node) -> Self {
+        Self {
+            map,
+            node_info,
+            node,
+        }
+    }
+
+    #[inline]
+    fn key(&self, id: Id) -> Key {
+        Key {
+            node: self.node,
+            index: id.index(),
+        }
+    }
+
+    /// Calls `f` with the unit of `id`, if there is one.
+    #[inline]
+    fn with_unit<R>(&self, id: Id, f: impl FnOnce(&Unit) -> R) -> Option<R> {
+        let guard = rcu::read_lock();
+
+        self.map.table.read(&guard).get()?.get(self.key(id)).map(f)
+    }
+
+    /// Notes that the shrinker with `id` has an object. The object must be visible to its
+    /// `count_objects` already.
+    ///
+    /// Does not sleep; may be called with interrupts off. Returns false if there is no unit for
+    /// `id` though the map is open. Then the next walk looks everywhere.
+    pub(crate) fn set(&self, id: Id) -> bool {
+        let guard = rcu::read_lock();
+        let seen = self.map.table.read(&guard);
+
+        let Some(unit) = seen.get().and_then(|table| table.get(self.key(id))) else {
+            if !seen.is_closed() {
+                self.set_stray();
+            }
+            return seen.is_closed();
+        };
+
+        // ORDERING: Fully ordered. Before it, the caller made an object visible: pairs with the
+        // barrier in `clear`. After it, the summary is read: pairs with the one in `settle`.
+        unit.set(id.offset());
+        self.set_summary(id.index());
+        true
+    }
+
+    #[inline]
+    fn set_summary(&self, index: u32) {
+        let bit = index % AtomicBits::LEN;
+
+        if !self.node_info.summary.test(bit) {
+            self.node_info.summary.set(bit);
+        }
+    }
+
+    /// Notes that the shrinker with `id` has no object.
+    ///
+    /// The caller must then count once more, and [`set`](Self::set) the bit again if the shrinker
+    /// is not empty any more. Does not sleep.
+    pub(crate) fn clear(&self, id: Id) {
+        // ORDERING: Fully ordered before the caller counts again; pairs with the barrier in `set`.
+        self.with_unit(id, |unit| unit.clear(id.offset()));
+    }
+
+    /// Brings the summary up to date after bits of the unit with `index` were cleared.
+    ///
+    /// Does not sleep.
+    pub(crate) fn settle(&self, index: u32) {
+        let bit = index % AtomicBits::LEN;
+
+        if !self.has_bits(bit) {
+            // ORDERING: Fully ordered before the units are read again, which begins with the table
+            // because a unit may have been installed; pairs with the barrier in `set`.
+            self.node_info.summary.clear(bit);
+            if self.has_bits(bit) {
+                self.node_info.summary.set(bit);
+            }
+        }
+    }
+
+    /// Returns whether a unit that `bit` of the summary stands for has a bit set.
+    fn has_bits(&self, bit: u32) -> bool {
+        let guard = rcu::read_lock();
+
+        self.map.table.read(&guard).get().is_some_and(|table| {
+            table
+                .on_node(self.node, 0)
+                .any(|(index, unit)| index % AtomicBits::LEN == bit && !unit.bits().is_empty())
+        })
+    }
+
+    /// Finds the next unit that may have bits, with an index of `start` or higher, and returns its
+    /// index and bits.
+    pub(crate) fn next_pending(&self, start: u32) -> Option<(u32, Bits)> {
+        let summary = self.node_info.summary.load();
+        if summary.is_empty() {
+            return None;
+        }
+        let guard = rcu::read_lock();
+        let table = self.map.table.read(&guard).get()?;
+        let (index, unit) = table
+            .on_node(self.node, start)
+            .find(|(index, _)| summary.contains(index % AtomicBits::LEN))?;
+
+        Some((index, unit.bits()))
+    }
+
+    /// Makes the next walk look everywhere.
+    pub(crate) fn set_stray(&self) {
+        self.node_info.flags.set(STRAY);
+    }
+
+    /// Returns whether a walk must look everywhere, and takes that note back. Whoever finds an
+    /// object for which there is no unit must [`set`](Self::set) its shrinker again.
+    #[inline]
+    pub(crate) fn take_stray(&self) -> bool {
+        // ORDERING: The clear is fully ordered before the objects are counted, as in `clear`.
+        self.node_info.flags.test(STRAY) && self.node_info.flags.clear(STRAY)
+    }
+
+    /// Takes the work that the shrinker with `id` left over.
+    pub(crate) fn take_deferred(&self, id: Id) -> isize {
+        self.with_unit(id, |unit| unit.take_deferred(id.offset()))
+            .unwrap_or(0)
+    }
+
+    /// Adds to the work that the shrinker with `id` left over, and returns the sum.
+    ///
+    /// If there is no unit, or the map was closed meanwhile, returns the work that another memcg
+    /// must take over as an error.
+    pub(crate) fn add_deferred(&self, id: Id, nr: isize) -> Result<isize, isize> {
+        let guard = rcu::read_lock();
+        let seen = self.map.table.read(&guard);
+        let unit = seen
+            .get()
+            .and_then(|table| table.get(self.key(id)))
+            .ok_or(nr)?;
+
+        // ORDERING: Fully ordered before the map is read again; pairs with `Map::close`, which
+        // closes the map before it reads the counters. So either it finds the work there, or it is
+        // taken out again here. Both may happen, but `take_deferred` gives it to only one.
+        let sum = unit.add_deferred(id.offset(), nr);
+        if self.map.table.read(&guard).is_closed() {
+            return Err(unit.take_deferred(id.offset()));
+        }
+        Ok(sum)
+    }
+
+    /// Returns whether there is a unit for `id`.
+    pub(crate) fn is_installed(&self, id: Id) -> bool {
+        self.with_unit(id, |_| ()).is_some()
+    }
+
+    /// Returns whether the bit of `id` is set.
+    pub(crate) fn is_set(&self, id: Id) -> bool {
+        self.with_unit(id, |unit| unit.bits().contains(id.offset()))
+            .unwrap_or(false)
+    }
+
+    /// Returns whether the summary says that the unit of `id` may have a bit set.
+    #[cfg(CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST)]
+    pub(crate) fn is_pending(&self, id: Id) -> bool {
+        self.node_info.summary.test(id.index() % AtomicBits::LEN)
+    }
+
+    /// Reads the work that the shrinker with `id` left over.
+    #[cfg(CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST)]
+    pub(crate) fn nr_deferred(&self, id: Id) -> isize {
+        self.with_unit(id, |unit| unit.nr_deferred(id.offset()))
+            .unwrap_or(0)
+    }
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The walk of a hierarchy of groups, alone or shared with other reclaimers.
+//!
+//! The rules of the shared walk are those of `mem_cgroup_iter()`: walkers of the same hierarchy and
+//! node share one position, so that together they visit every group once per round. The predicate
+//! comes from the series "soft limit rework" of 2013 (`mem_cgroup_iter_cond()`).
+
+use kernel::sync::{
+    aref::{
+        ARef,
+        AlwaysRefCounted, //
+    },
+    rcu::{
+        self,
+        Guard, //
+    }, //
+};
+
+/// What a filter says about a group.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// Return the group.
+    Visit,
+    /// Pass over the group, but look at its children.
+    Skip,
+    /// Pass over the group and all of its descendants.
+    SkipTree,
+}
+
+/// A group in a hierarchy that may change while it is walked.
+pub(crate) trait Group: AlwaysRefCounted + Sized {
+    /// Returns what follows `pos` in a pre-order walk of the hierarchy below `root`, which begins
+    /// with `root` itself (`pos` is none). `pos` may have left the hierarchy.
+    fn next_descendant_pre<'g>(
+        pos: Option<&'g Self>,
+        root: &'g Self,
+        guard: &'g Guard,
+    ) -> Option<&'g Self>;
+
+    /// Returns what a pre-order walk of the hierarchy below the group visits last.
+    fn rightmost_descendant<'g>(&'g self, guard: &'g Guard) -> &'g Self;
+
+    /// Gets a reference, unless the group is gone.
+    fn try_get(&self) -> Option<ARef<Self>>;
+}
+
+/// The position of a shared walk.
+pub(crate) trait SharedPosition<T> {
+    /// Returns the number of rounds that were completed.
+    fn generation(&self) -> i32;
+
+    /// Counts a completed round.
+    fn complete_round(&self);
+
+    /// Returns the group visited last, none at the start of a round.
+    fn load<'g>(&self, guard: &'g Guard) -> Option<&'g T>;
+
+    /// Moves the position to `to`, if it is still at `from`, and returns whether it was.
+    fn advance(&self, from: Option<&T>, to: Option<&T>) -> bool;
+}
+
+/// One walker's part in a shared walk.
+pub(crate) struct Cookie<'a, P> {
+    /// What the walkers share.
+    pub(crate) shared: &'a P,
+    /// The round that this walker takes part in.
+    pub(crate) generation: &'a mut i32,
+}
+
+/// A group that a walk arrived at.
+pub(crate) enum Step<T: AlwaysRefCounted> {
+    /// The root, which the caller keeps alive.
+    Root,
+    /// Another group, with a reference.
+    Descendant(ARef<T>),
+}
+
+impl<T: AlwaysRefCounted> Step<T> {
+    fn get<'a>(&'a self, root: &'a T) -> &'a T {
+        match self {
+            Self::Root => root,
+            Self::Descendant(group) => group,
+        }
+    }
+}
+
+/// Returns the next group of the hierarchy below `root`, or none at the end of a round.
+///
+/// `prev` is what the call before returned, none in the first call of a round. With a `cookie`, the
+/// position is shared, and `prev` only tells whether the walk has begun. `filter` is called under
+/// RCU, for groups that may be dying; it must not sleep.
+///
+/// Does not sleep.
+pub(crate) fn next<T: Group, P: SharedPosition<T>>(
+    root: &T,
+    prev: Option<&T>,
+    mut cookie: Option<Cookie<'_, P>>,
+    mut filter: impl FnMut(&T) -> Verdict,
+) -> Option<Step<T>> {
+    let guard = rcu::read_lock();
+
+    loop {
+        let Some(cookie) = &mut cookie else {
+            return find_next(root, prev, &mut filter, &guard);
+        };
+
+        // A walker joins the current round at its start, and leaves when another one completes it.
+        let generation = cookie.shared.generation();
+        if prev.is_none() {
+            *cookie.generation = generation;
+        } else if *cookie.generation != generation {
+            return None;
+        }
+
+        let pos = cookie.shared.load(&guard);
+        let step = find_next(root, pos, &mut filter, &guard);
+
+        // Only the root or a group with a reference becomes the position, so that the position is
+        // taken back before it is freed. If another walker moved it meanwhile, that one visits
+        // `step`.
+        let to = step.as_ref().map(|step| step.get(root));
+        if !cookie.shared.advance(pos, to) {
+            continue;
+        }
+        if step.is_none() {
+            cookie.shared.complete_round();
+
+            // A walker that arrives at the very end of a round must see at least one group, and
+            // begins another round: but only if the round didn't begin here, because a filter that
+            // refuses every group would make that endless.
+            if prev.is_none() && pos.is_some() {
+                continue;
+            }
+        }
+        return step;
+    }
+}
+
+/// Finds the first group after `pos` that passes the filter and can be referenced.
+fn find_next<'g, T: Group>(
+    root: &'g T,
+    mut pos: Option<&'g T>,
+    filter: &mut impl FnMut(&T) -> Verdict,
+    guard: &'g Guard,
+) -> Option<Step<T>> {
+    loop {
+        let group = T::next_descendant_pre(pos, root, guard)?;
+
+        pos = match filter(group) {
+            Verdict::Visit if core::ptr::eq(group, root) => return Some(Step::Root),
+            Verdict::Visit => match group.try_get() {
+                Some(group) => return Some(Step::Descendant(group)),
+                None => Some(group),
+            },
+            Verdict::Skip => Some(group),
+            Verdict::SkipTree => Some(group.rightmost_descendant(guard)),
+        };
+    }
+}

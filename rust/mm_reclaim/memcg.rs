@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Memory cgroups.
+//!
+//! C header: [`include/linux/memcontrol.h`](srctree/include/linux/memcontrol.h)
+
+use core::{
+    mem::{
+        align_of,
+        size_of, //
+    },
+    ptr::NonNull, //
+};
+use kernel::{
+    bindings,
+    container_of,
+    sync::{
+        aref::{
+            ARef,
+            AlwaysRefCounted, //
+        },
+        atomic::{
+            Atomic,
+            Full,
+            Relaxed, //
+        },
+        rcu::Guard, //
+    },
+    types::Opaque, //
+};
+
+use crate::{
+    info::{
+        Info,
+        Map,
+        NodeInfo, //
+    },
+    iter::{
+        Group,
+        SharedPosition, //
+    },
+    node::Node, //
+};
+
+/// Wraps `struct mem_cgroup`, once its per-node parts are allocated.
+#[repr(transparent)]
+pub(crate) struct MemCgroup(Opaque<bindings::mem_cgroup>);
+
+const fn same_layout<T, U>() -> bool {
+    size_of::<T>() == size_of::<U>() && align_of::<T>() == align_of::<U>()
+}
+
+// What Rust keeps inside C objects: zeroed with them, and valid then.
+const _: () = assert!(same_layout::<Map, bindings::shrinker_map>());
+const _: () = assert!(same_layout::<NodeInfo, bindings::shrinker_info>());
+
+impl MemCgroup {
+    /// Creates a reference to a memcg.
+    ///
+    /// # Safety
+    ///
+    /// `memcg` must be valid for `'a`, and its per-node parts allocated.
+    #[inline]
+    pub(crate) unsafe fn from_raw<'a>(memcg: *mut bindings::mem_cgroup) -> &'a Self {
+        // SAFETY: As the safety requirements say; the type is transparent.
+        unsafe { &*memcg.cast() }
+    }
+
+    /// Returns the C object.
+    #[inline]
+    pub(crate) fn as_raw(&self) -> *mut bindings::mem_cgroup {
+        self.0.get()
+    }
+
+    /// Returns the root memcg, or none early at boot.
+    #[inline]
+    pub(crate) fn root() -> Option<&'static Self> {
+        // SAFETY: Set once at boot, when nothing else runs, and never freed.
+        unsafe { bindings::root_mem_cgroup.cast::<Self>().as_ref() }
+    }
+
+    /// Returns whether this is the root memcg.
+    #[inline]
+    pub(crate) fn is_root(&self) -> bool {
+        Self::root().is_some_and(|root| core::ptr::eq(root, self))
+    }
+
+    /// Returns whether the memcg was brought online and has not gone offline.
+    #[inline]
+    pub(crate) fn is_online(&self) -> bool {
+        // SAFETY: The memcg is valid as long as `self`.
+        unsafe { bindings::mem_cgroup_online(self.as_raw()) }
+    }
+
+    /// Returns the parent, which exists as long as the memcg does.
+    pub(crate) fn parent(&self) -> Option<&Self> {
+        // SAFETY: A memcg holds a reference on its parent.
+        unsafe {
+            bindings::parent_mem_cgroup(self.as_raw())
+                .cast::<Self>()
+                .as_ref()
+        }
+    }
+
+    /// Returns the map of the memcg's shrinkers.
+    #[inline]
+    pub(crate) fn map(&self) -> &Map {
+        // SAFETY: `shrinker_map` is a field of the valid memcg, has the layout of `Map`, and is
+        // accessed by Rust only.
+        unsafe { &*(&raw const (*self.as_raw()).shrinker_map).cast() }
+    }
+
+    /// Returns the map as seen from `node`.
+    #[inline]
+    pub(crate) fn info(&self, node: Node) -> Info<'_> {
+        // SAFETY: `shrinker_info` is a field of the valid per-node part, has the layout of
+        // `NodeInfo`, and is accessed by Rust only.
+        let node_info = unsafe { &*(&raw const (*self.per_node(node)).shrinker_info).cast() };
+
+        Info::new(self.map(), node_info, node)
+    }
+
+    /// Returns the position of the walk that reclaimers of the memcg on `node` share.
+    #[inline]
+    pub(crate) fn reclaim_iter(&self, node: Node) -> &ReclaimIter {
+        // SAFETY: `iter` is a field of the valid per-node part.
+        unsafe { &*(&raw const (*self.per_node(node)).iter).cast() }
+    }
+
+    #[inline]
+    fn per_node(&self, node: Node) -> *mut bindings::mem_cgroup_per_node {
+        let memcg = self.as_raw();
+
+        // SAFETY: `nodeinfo` has an element for every possible node, and a `Node` is one. The
+        // elements don't change as long as the memcg is valid.
+        unsafe {
+            *(&raw const (*memcg).nodeinfo)
+                .cast::<*mut bindings::mem_cgroup_per_node>()
+                .add(node.as_raw() as usize)
+        }
+    }
+
+    #[inline]
+    fn css(&self) -> *mut bindings::cgroup_subsys_state {
+        // SAFETY: `css` is a field of the valid memcg.
+        unsafe { &raw mut (*self.as_raw()).css }
+    }
+
+    /// Creates a reference to the memcg of a css.
+    ///
+    /// # Safety
+    ///
+    /// `css` must be null, or part of a memcg that is valid for `'a`.
+    #[inline]
+    unsafe fn from_css<'a>(css: *mut bindings::cgroup_subsys_state) -> Option<&'a Self> {
+        if css.is_null() {
+            return None;
+        }
+        // SAFETY: As the safety requirements say.
+        Some(unsafe { Self::from_raw(container_of!(css, bindings::mem_cgroup, css)) })
+    }
+}
+
+/// Returns whether memcgs exist at all on this system.
+#[inline]
+pub(crate) fn is_disabled() -> bool {
+    // SAFETY: An FFI call with no additional requirements.
+    unsafe { bindings::mem_cgroup_disabled() }
+}
+
+/// Returns whether kernel memory is accounted to memcgs.
+#[inline]
+pub(crate) fn is_kmem_online() -> bool {
+    // SAFETY: An FFI call with no additional requirements.
+    unsafe { bindings::memcg_kmem_online() }
+}
+
+/// Returns whether the accounting of kernel memory was turned off at boot.
+pub(crate) fn is_kmem_disabled() -> bool {
+    // SAFETY: An FFI call with no additional requirements.
+    unsafe { bindings::mem_cgroup_kmem_disabled() }
+}
+
+// SAFETY: A css keeps its memcg alive as long as there are references on it.
+unsafe impl AlwaysRefCounted for MemCgroup {
+    fn inc_ref(&self) {
+        // SAFETY: The memcg is valid, and whoever has a `&self` keeps it referenced.
+        unsafe { bindings::mem_cgroup_get(self.as_raw()) };
+    }
+
+    unsafe fn dec_ref(memcg: NonNull<Self>) {
+        // SAFETY: The caller owns a reference.
+        unsafe { bindings::mem_cgroup_put(memcg.as_ptr().cast()) };
+    }
+}
+
+impl Group for MemCgroup {
+    #[inline]
+    fn next_descendant_pre<'g>(
+        pos: Option<&'g Self>,
+        root: &'g Self,
+        _guard: &'g Guard,
+    ) -> Option<&'g Self> {
+        let pos = pos.map_or(core::ptr::null_mut(), Self::css);
+
+        // SAFETY: Both are valid, and the RCU read-side lock is held. What is returned is freed
+        // after a grace period at the earliest. A css of the memcg controller is part of a memcg.
+        unsafe { Self::from_css(bindings::css_next_descendant_pre(pos, root.css())) }
+    }
+
+    #[inline]
+    fn rightmost_descendant<'g>(&'g self, _guard: &'g Guard) -> &'g Self {
+        // SAFETY: As in `next_descendant_pre`.
+        unsafe { Self::from_css(bindings::css_rightmost_descendant(self.css())) }.unwrap_or(self)
+    }
+
+    #[inline]
+    fn try_get(&self) -> Option<ARef<Self>> {
+        // SAFETY: The memcg is valid as long as `self`.
+        if !unsafe { bindings::mem_cgroup_tryget(self.as_raw()) } {
+            return None;
+        }
+        // SAFETY: That got a reference.
+        Some(unsafe { ARef::from_raw(NonNull::from(self)) })
+    }
+}
+
+/// Wraps `struct mem_cgroup_reclaim_iter`.
+///
+/// # Invariants
+///
+/// `position` is null, or a memcg that is freed only a grace period after the position was taken
+/// back: `invalidate_reclaim_iterators()` does so when the last reference on it is gone.
+#[repr(C)]
+pub(crate) struct ReclaimIter {
+    position: Atomic<*mut MemCgroup>,
+    generation: Atomic<i32>,
+}
+
+const _: () = assert!(same_layout::<ReclaimIter, bindings::mem_cgroup_reclaim_iter>());
+
+fn as_ptr(memcg: Option<&MemCgroup>) -> *mut MemCgroup {
+    memcg.map_or(core::ptr::null_mut(), |memcg| memcg.as_raw().cast())
+}
+
+impl SharedPosition<MemCgroup> for ReclaimIter {
+    #[inline]
+    fn generation(&self) -> i32 {
+        self.generation.load(Relaxed)
+    }
+
+    #[inline]
+    fn complete_round(&self) {
+        self.generation.add(1, Relaxed);
+    }
+
+    #[inline]
+    fn load<'g>(&self, _guard: &'g Guard) -> Option<&'g MemCgroup> {
+        // SAFETY: By the type invariants, the memcg is valid until a grace period has passed,
+        // which can't end before `'g` does.
+        unsafe { self.position.load(Relaxed).as_ref() }
+    }
+
+    #[inline]
+    fn advance(&self, from: Option<&MemCgroup>, to: Option<&MemCgroup>) -> bool {
+        // INVARIANT: The caller has a reference on `to`, or keeps it alive as the root.
+        self.position
+            .cmpxchg(as_ptr(from), as_ptr(to), Full)
+            .is_ok()
+    }
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Memory cgroup slab reclaim.
+//!
+//! Keeps, for every memory cgroup and node, a map of the shrinkers that may have objects of it,
+//! and walks memory cgroups and their maps on behalf of reclaim. How it works, and the protocols
+//! that the comments here refer to: Documentation/mm/mm_reclaim.rst.
+//!
+//! The modules, from the boundary down; each uses only those below it:
+//!
+//! | module | task | `unsafe` |
+//! |---|---|---|
+//! | [`export`] | the entry points that C calls: pointers to types, results to errnos | yes |
+//! | [`lifecycle`] | what happens to the maps when shrinkers and memcgs come and go | no |
+//! | [`walk`], [`verify`] | shrink one memcg, and check its map | no |
+//! | [`shrinker`], [`memcg`] | C objects as Rust types | yes |
+//! | [`iter`] | walk a hierarchy of groups | no |
+//! | [`id`] | shrinker ids | no |
+//! | [`info`] | the map of one memcg: install, set, clear | no |
+//! | [`unit`], [`bits`] | 64 shrinkers of one memcg and node | no |
+//! | [`cache`], [`node`], [`rcu`] | memory, nodes and RCU as Rust types | yes |
+//!
+//! C header: [`include/linux/mm_reclaim.h`](srctree/include/linux/mm_reclaim.h)
+
+#![deny(unsafe_op_in_unsafe_fn)]
+
+mod bits;
+mod cache;
+mod export;
+mod id;
+mod info;
+mod iter;
+mod lifecycle;
+mod memcg;
+mod node;
+mod rcu;
+mod shrinker;
+mod unit;
+mod verify;
+mod walk;
+
+#[cfg(CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST)]
+mod tests;
+
+/// Prefix of this crate's messages in the kernel log.
+const __LOG_PREFIX: &[u8] = b"mm_reclaim\0";

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Shrinkers.
+//!
+//! C header: [`include/linux/shrinker.h`](srctree/include/linux/shrinker.h)
+
+use core::ptr::NonNull;
+use kernel::{
+    bindings,
+    types::Opaque, //
+};
+
+use crate::{
+    id::{
+        Id,
+        IdTable, //
+    },
+    memcg::MemCgroup,
+    node::Node, //
+};
+
+/// Wraps `struct shrinker`.
+#[repr(transparent)]
+pub(crate) struct Shrinker(Opaque<bindings::shrinker>);
+
+// SAFETY: C code calls shrinkers on any CPU; they do their own locking.
+unsafe impl Send for Shrinker {}
+// SAFETY: As above.
+unsafe impl Sync for Shrinker {}
+
+/// The memcg-aware shrinkers by id.
+pub(crate) static SHRINKERS: IdTable<Shrinker> = IdTable::new(Id::LIMIT);
+
+/// What a shrinker did.
+pub(crate) enum Shrunk {
+    /// It had objects, and this many of them were freed.
+    Freed(usize),
+    /// It had no objects.
+    Empty,
+}
+
+impl Shrinker {
+    /// Gets a reference, unless the shrinker is not registered: not yet, or not any more.
+    #[inline]
+    pub(crate) fn try_get(&self) -> Option<ShrinkerRef> {
+        // SAFETY: The shrinker is valid as long as `self`.
+        if !unsafe { bindings::shrinker_try_get(self.0.get()) } {
+            return None;
+        }
+        // INVARIANT: `shrinker_try_get()` got the reference.
+        Some(ShrinkerRef(NonNull::from(self)))
+    }
+}
+
+/// A reference that keeps a shrinker registered.
+///
+/// # Invariants
+///
+/// Owns a reference that `shrinker_try_get()` got.
+pub(crate) struct ShrinkerRef(NonNull<Shrinker>);
+
+impl ShrinkerRef {
+    /// What `count_objects` returns if there are no objects.
+    const EMPTY: usize = bindings::SHRINK_EMPTY as usize;
+
+    /// Returns whether the shrinker works without kernel memory accounting.
+    pub(crate) fn is_nonslab(&self) -> bool {
+        // SAFETY: The reference keeps the shrinker valid.
+        unsafe { bindings::shrinker_is_nonslab(self.as_raw()) }
+    }
+
+    /// Calls the shrinker as `do_shrink_slab()` does. May sleep.
+    pub(crate) fn shrink(&self, target: &Target<'_>) -> Shrunk {
+        let mut control = target.control();
+
+        // SAFETY: The reference keeps the shrinker registered, and `control` names a memcg and a
+        // node that exist as long as `target`.
+        match unsafe {
+            bindings::do_shrink_slab_memcg(&mut control, self.as_raw(), target.priority)
+        } {
+            Self::EMPTY => Shrunk::Empty,
+            freed => Shrunk::Freed(freed),
+        }
+    }
+
+    /// Asks the shrinker for the number of its objects; zero if there are none, or if it can't
+    /// tell.
+    pub(crate) fn count(&self, target: &Target<'_>) -> usize {
+        let mut control = target.control();
+        let raw = self.as_raw();
+
+        // SAFETY: The reference keeps the shrinker registered, and its fields don't change then.
+        let Some(count_objects) = (unsafe { (*raw).count_objects }) else {
+            return 0;
+        };
+        // SAFETY: As in `shrink`.
+        match unsafe { count_objects(raw, &mut control) } {
+            Self::EMPTY => 0,
+            count => count,
+        }
+    }
+
+    /// Warns that the shrinker has objects though its bit is clear.
+    #[cfg(CONFIG_MEMCG_SHRINKER_RUST_VERIFY)]
+    pub(crate) fn warn_not_empty(&self, target: &Target<'_>, count: usize) {
+        let memcg = target.memcg.as_raw();
+
+        // SAFETY: The memcg and the shrinker are valid as long as `target` and `self`.
+        unsafe {
+            bindings::shrinker_warn_not_empty(memcg, target.node.as_raw(), self.as_raw(), count)
+        };
+    }
+
+    /// Does nothing: there is no oracle.
+    #[cfg(not(CONFIG_MEMCG_SHRINKER_RUST_VERIFY))]
+    pub(crate) fn warn_not_empty(&self, _target: &Target<'_>, _count: usize) {}
+
+    /// Returns the C object.
+    pub(crate) fn as_raw(&self) -> *mut bindings::shrinker {
+        // SAFETY: The reference keeps the shrinker valid.
+        unsafe { self.0.as_ref() }.0.get()
+    }
+}
+
+impl Drop for ShrinkerRef {
+    fn drop(&mut self) {
+        // SAFETY: By the type invariants, there is a reference to give up.
+        unsafe { bindings::shrinker_put(self.as_raw()) };
+    }
+}
+
+/// What to shrink.
+#[derive(Clone, Copy)]
+pub(crate) struct Target<'a> {
+    /// The memcg to which the objects belong.
+    pub(crate) memcg: &'a MemCgroup,
+    /// The node on which they are.
+    pub(crate) node: Node,
+    /// The context of the allocation that needs memory.
+    pub(crate) gfp_mask: bindings::gfp_t,
+    /// How hard to try: one object in `1 << priority` is looked at.
+    pub(crate) priority: i32,
+}
+
+impl Target<'_> {
+    fn control(&self) -> bindings::shrink_control {
+        bindings::shrink_control {
+            gfp_mask: self.gfp_mask,
+            nid: self.node.as_raw(),
+            memcg: self.memcg.as_raw(),
+            ..Default::default()
+        }
+    }
+}
+
+/// What the boot parameter `mm_reclaim=` asks for.
+#[derive(Clone, Copy)]
+#[cfg_attr(
+    not(CONFIG_MEMCG_SHRINKER_RUST_VERIFY),
+    expect(dead_code, reason = "without the oracle, only the maps are used")
+)]
+pub(crate) enum Mode {
+    /// Walks follow the maps.
+    Maps,
+    /// Walks follow the maps, and compare them with the shrinkers.
+    Verify,
+    /// Walks ignore the maps, and call every shrinker.
+    Exhaustive,
+}
+
+/// Returns the mode that was chosen at boot.
+#[cfg(CONFIG_MEMCG_SHRINKER_RUST_VERIFY)]
+pub(crate) fn mode() -> Mode {
+    // SAFETY: Written only early at boot, when nothing else runs.
+    match unsafe { bindings::mm_reclaim_mode } as u32 {
+        bindings::mm_reclaim_mode_MM_RECLAIM_VERIFY => Mode::Verify,
+        bindings::mm_reclaim_mode_MM_RECLAIM_EXHAUSTIVE => Mode::Exhaustive,
+        _ => Mode::Maps,
+    }
+}
+
+/// Returns the only mode that there is without the oracle.
+#[cfg(not(CONFIG_MEMCG_SHRINKER_RUST_VERIFY))]
+#[inline(always)]
+pub(crate) fn mode() -> Mode {
+    Mode::Maps
+}

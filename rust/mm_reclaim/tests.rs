@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! KUnit suites: each module against a simple model, over random sequences of operations.
+//!
+//! Every test prints its seed; `mm_reclaim_test.seed=` repeats it. The suites with threads are in
+//! mm/tests/mm_reclaim.
+
+mod id;
+mod info;
+mod iter;
+mod random;
+mod unit;

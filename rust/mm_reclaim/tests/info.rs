@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The map of one memcg.
+
+use kernel::{
+    alloc::flags::GFP_KERNEL,
+    prelude::*, //
+};
+
+use super::random::Random;
+use crate::{
+    bits::Bits,
+    id::Id,
+    info::{
+        Info,
+        Map,
+        NodeInfo, //
+    },
+    node::Node,
+    unit::Unit, //
+};
+
+const STEPS: u32 = 20_000;
+/// Enough units for some to share a bit of the summary.
+const UNITS: u32 = 70;
+const IDS: usize = (UNITS * Unit::LEN) as usize;
+
+/// What an [`Info`] should know, by id.
+struct Model {
+    installed: KVVec<bool>,
+    set: KVVec<bool>,
+    deferred: KVVec<isize>,
+}
+
+impl Model {
+    fn new() -> Result<Self> {
+        Ok(Self {
+            installed: KVVec::from_elem(false, IDS, GFP_KERNEL)?,
+            set: KVVec::from_elem(false, IDS, GFP_KERNEL)?,
+            deferred: KVVec::from_elem(0, IDS, GFP_KERNEL)?,
+        })
+    }
+
+    fn install(&mut self, index: u32) {
+        let start = (index * Unit::LEN) as usize;
+
+        for installed in self
+            .installed
+            .iter_mut()
+            .skip(start)
+            .take(Unit::LEN as usize)
+        {
+            *installed = true;
+        }
+    }
+
+    fn bits(&self, index: u32) -> impl Iterator<Item = u32> + '_ {
+        let start = index * Unit::LEN;
+
+        (0..Unit::LEN).filter(move |offset| self.set[(start + offset) as usize])
+    }
+}
+
+fn choose(random: &mut Random) -> Id {
+    // A few units get most of the work, so that their bits get clear again too.
+    let index = match random.below(3) {
+        0 => random.below(UNITS),
+        _ => random.below(3) * 64 % UNITS,
+    };
+
+    Id::new(index, random.below(Unit::LEN))
+}
+
+/// The units that a walk would look at, with those that have no bits left out.
+fn pending<'a>(info: &'a Info<'_>) -> impl Iterator<Item = (u32, Bits)> + 'a {
+    let mut start = 0;
+
+    core::iter::from_fn(move || {
+        let (index, bits) = info.next_pending(start)?;
+        start = index + 1;
+        Some((index, bits))
+    })
+    .filter(|(_, bits)| !bits.is_empty())
+}
+
+fn check_model(random: &Random, step: u32, info: &Info<'_>, model: &Model) -> Result {
+    for raw in 0..IDS {
+        let id = Id::new(0, raw as u32);
+
+        random.check(
+            info.is_installed(id) == model.installed[raw],
+            step,
+            fmt!("installed({raw}) is not {}", model.installed[raw]),
+        )?;
+        random.check(
+            info.is_set(id) == model.set[raw],
+            step,
+            fmt!("set({raw}) is not {}", model.set[raw]),
+        )?;
+        let nr = info.nr_deferred(id);
+        random.check(
+            nr == model.deferred[raw],
+            step,
+            fmt!("deferred({raw}) is {nr}, not {}", model.deferred[raw]),
+        )?;
+    }
+
+    let mut walk = pending(info);
+    for index in (0..UNITS).filter(|&index| model.bits(index).next().is_some()) {
+        let found = walk.next();
+        random.check(
+            found.is_some_and(|(at, bits)| at == index && bits.eq(model.bits(index))),
+            step,
+            fmt!("a walk doesn't find unit {index}"),
+        )?;
+    }
+    random.check(
+        walk.next().is_none(),
+        step,
+        fmt!("a walk finds a unit too many"),
+    )
+}
+
+fn run_model(random: &mut Random, info: &Info<'_>, map: &Map) -> Result {
+    let mut model = Model::new()?;
+
+    for step in 0..STEPS {
+        let id = choose(random);
+        let raw = id.as_raw() as usize;
+
+        match random.below(8) {
+            0 => {
+                map.install(id.index(), Node::possible(), GFP_KERNEL)?;
+                model.install(id.index());
+            }
+            1 | 2 => {
+                let done = info.set(id);
+                random.check(
+                    done == model.installed[raw],
+                    step,
+                    fmt!("set({raw}) says {done}"),
+                )?;
+                // A walk is to look everywhere exactly after a bit found no place.
+                random.check(
+                    info.take_stray() != done,
+                    step,
+                    fmt!("stray after set({raw})"),
+                )?;
+                model.set[raw] = done;
+            }
+            3 => {
+                info.clear(id);
+                info.settle(id.index());
+                model.set[raw] = false;
+            }
+            4 => {
+                // What a walk does that finds all shrinkers of a unit empty.
+                for offset in model.bits(id.index()) {
+                    info.clear(Id::new(id.index(), offset));
+                }
+                info.settle(id.index());
+                let start = (id.index() * Unit::LEN) as usize;
+                for set in model.set.iter_mut().skip(start).take(Unit::LEN as usize) {
+                    *set = false;
+                }
+            }
+            5 | 6 => {
+                let nr = random.below(100) as isize;
+                let expected = if model.installed[raw] {
+                    model.deferred[raw] += nr;
+                    Ok(model.deferred[raw])
+                } else {
+                    Err(nr)
+                };
+                let sum = info.add_deferred(id, nr);
+                random.check(sum == expected, step, fmt!("add({raw}, {nr}) is {sum:?}"))?;
+            }
+            _ => {
+                let nr = info.take_deferred(id);
+                random.check(
+                    nr == model.deferred[raw],
+                    step,
+                    fmt!("take({raw}) is {nr}, not {}", model.deferred[raw]),
+                )?;
+                model.deferred[raw] = 0;
+            }
+        }
+        if step % 512 == 0 {
+            check_model(random, step, info, &model)?;
+        }
+    }
+    check_model(random, STEPS, info, &model)
+}
+
+/// Gives `f` a map with its parts, and closes the map afterwards, so that its units are freed.
+fn with_map(f: impl FnOnce(&Map, Info<'_>) -> Result) -> Result {
+    let map = Map::new();
+    let node_info = NodeInfo::new();
+    let node = Node::possible().next().ok_or(ENODEV)?;
+    let result = f(&map, Info::new(&map, &node_info, node));
+
+    map.close(|_, _, _| ());
+    result
+}
+
+#[kunit_tests(mm_reclaim_info)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn follows_model() -> Result {
+        let mut random = Random::new("follows_model");
+
+        with_map(|map, info| run_model(&mut random, &info, map))
+    }
+
+    #[test]
+    fn install_covers_every_node() -> Result {
+        let random = Random::new("install_covers_every_node");
+        let map = Map::new();
+        let node_info = NodeInfo::new();
+        let id = Id::new(7, 3);
+        let result = map.install(id.index(), Node::possible(), GFP_KERNEL);
+        let missing = Node::possible()
+            .find(|&node| !Info::new(&map, &node_info, node).is_installed(id))
+            .map(Node::as_raw);
+
+        map.close(|_, _, _| ());
+        random.check(result.is_ok(), 0, fmt!("install fails: {result:?}"))?;
+        random.check(missing.is_none(), 0, fmt!("not on node {missing:?}"))
+    }
+
+    #[test]
+    fn close_passes_on_deferred_work() -> Result {
+        let random = Random::new("close_passes_on_deferred_work");
+
+        with_map(|map, info| {
+            let mut sum = 0;
+
+            for index in [0, 1, 64, 5] {
+                map.install(index, Node::possible(), GFP_KERNEL)?;
+                for offset in [0, 63] {
+                    info.add_deferred(Id::new(index, offset), (index + offset) as isize)
+                        .map_err(|_| EINVAL)?;
+                    sum += (index + offset) as isize;
+                }
+            }
+            let mut total = 0;
+            let mut wrong = 0;
+            map.close(|_, id, nr| {
+                total += nr;
+                wrong += i32::from(nr as u32 != id.index() + id.offset());
+            });
+            random.check(
+                total == sum && wrong == 0,
+                0,
+                fmt!("{total} of {sum} passed on, {wrong} with a wrong id"),
+            )
+        })
+    }
+
+    #[test]
+    fn closed_map_stays_empty() -> Result {
+        let random = Random::new("closed_map_stays_empty");
+
+        with_map(|map, info| {
+            let id = Id::new(2, 9);
+
+            map.install(id.index(), Node::possible(), GFP_KERNEL)?;
+            random.check(info.set(id), 0, fmt!("the bit can't be set"))?;
+            map.close(|_, _, _| ());
+
+            // Installing is not an error then, but must leave nothing behind.
+            map.install(id.index(), Node::possible(), GFP_KERNEL)?;
+            random.check(!info.is_installed(id), 1, fmt!("installed after close"))?;
+            random.check(info.set(id), 2, fmt!("a bit set late is taken for a bug"))?;
+            random.check(!info.take_stray(), 3, fmt!("a bit set late is a stray"))?;
+            random.check(
+                info.add_deferred(id, 5) == Err(5),
+                4,
+                fmt!("a closed map takes work"),
+            )?;
+            random.check(
+                info.next_pending(0).is_none(),
+                5,
+                fmt!("a walk finds units"),
+            )
+        })
+    }
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What one memcg has, on one node, of 64 neighbouring shrinkers.
+
+use core::mem::size_of;
+use kernel::{
+    bindings,
+    sync::{
+        atomic::{
+            Atomic,
+            Full,
+            Relaxed, //
+        },
+        Refcount, //
+    }, //
+};
+
+use crate::bits::{
+    AtomicBits,
+    Bits, //
+};
+
+/// A bit and a count of deferred work for each of 64 shrinkers.
+///
+/// Refcounted: every table that lists a unit holds a reference, so that tables can share units and
+/// be freed in any order. Allocated with [`Unit::alloc`](crate::cache), zeroed.
+#[repr(C)]
+pub(crate) struct Unit {
+    pub(crate) refcount: Refcount,
+    bits: AtomicBits,
+    nr_deferred: [Atomic<isize>; Unit::LEN as usize],
+}
+
+const _: () = assert!(size_of::<Unit>() == bindings::SHRINKER_UNIT_SIZE as usize);
+
+impl Unit {
+    /// Number of shrinkers in a unit.
+    pub(crate) const LEN: u32 = AtomicBits::LEN;
+
+    /// Reads the bits of all shrinkers; orders nothing.
+    #[inline]
+    pub(crate) fn bits(&self) -> Bits {
+        self.bits.load()
+    }
+
+    /// Sets the bit of the shrinker at `offset`. Fully ordered.
+    #[inline]
+    pub(crate) fn set(&self, offset: u32) {
+        self.bits.set(offset);
+    }
+
+    /// Clears the bit of the shrinker at `offset`. Fully ordered.
+    #[inline]
+    pub(crate) fn clear(&self, offset: u32) {
+        self.bits.clear(offset);
+    }
+
+    /// Takes the work, in objects to scan, that the shrinker at `offset` left over.
+    pub(crate) fn take_deferred(&self, offset: u32) -> isize {
+        self.deferred(offset).map_or(0, |nr| nr.xchg(0, Full))
+    }
+
+    /// Adds to the work that the shrinker at `offset` left over, and returns the sum. Fully
+    /// ordered.
+    pub(crate) fn add_deferred(&self, offset: u32, nr: isize) -> isize {
+        self.deferred(offset)
+            .map_or(0, |sum| sum.fetch_add(nr, Full).wrapping_add(nr))
+    }
+
+    /// Reads the work that the shrinker at `offset` left over.
+    pub(crate) fn nr_deferred(&self, offset: u32) -> isize {
+        self.deferred(offset).map_or(0, |nr| nr.load(Relaxed))
+    }
+
+    fn deferred(&self, offset: u32) -> Option<&Atomic<isize>> {
+        self.nr_deferred.get(offset as usize)
+    }
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The oracle: holds the map of a memcg against what the shrinkers say.
+//!
+//! For debugging, with `CONFIG_MEMCG_SHRINKER_RUST_VERIFY` and the boot parameter `mm_reclaim=`;
+//! nothing of it is left without.
+
+use kernel::{
+    sync::rcu,
+    time::{
+        delay::fsleep,
+        Delta, //
+    }, //
+};
+
+use crate::{
+    id::Id,
+    info::Info,
+    memcg,
+    shrinker::{
+        self,
+        Mode,
+        Target,
+        SHRINKERS, //
+    }, //
+};
+
+/// How often, a millisecond apart, a suspicious count is looked at again.
+const PATIENCE: u32 = 100;
+
+/// Returns whether the maps are to be ignored.
+#[inline]
+pub(crate) fn is_exhaustive() -> bool {
+    matches!(shrinker::mode(), Mode::Exhaustive)
+}
+
+/// Warns about every shrinker that has objects of the memcg though its bit is clear.
+///
+/// May sleep. Slow: asks all shrinkers.
+#[inline]
+pub(crate) fn check(target: &Target<'_>, info: &Info<'_>) {
+    // Without kernel memory accounting, a shrinker counts the objects of all memcgs for each of
+    // them, whether or not it has some of this one.
+    if !matches!(shrinker::mode(), Mode::Verify) || memcg::is_kmem_disabled() {
+        return;
+    }
+    for id in SHRINKERS.iter() {
+        check_one(target, info, id);
+    }
+}
+
+fn check_one(target: &Target<'_>, info: &Info<'_>, id: Id) {
+    let shrinker = {
+        let guard = rcu::read_lock();
+        SHRINKERS.get(id, &guard).and_then(|s| s.try_get())
+    };
+    let Some(shrinker) = shrinker else {
+        return;
+    };
+
+    // An object is counted before its bit is set, and a group that goes offline loses its bits
+    // before its objects: only what lasts is wrong.
+    for _ in 0..PATIENCE {
+        if info.is_set(id) || shrinker.count(target) == 0 || !target.memcg.is_online() {
+            return;
+        }
+        fsleep(Delta::from_millis(1));
+    }
+    shrinker.warn_not_empty(target, shrinker.count(target));
+}

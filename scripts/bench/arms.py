@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The kernels that are compared, and one run of the workload in a guest."""
+
+import dataclasses
+import json
+import re
+
+import qemu
+from common import BUILD, LOGS, BenchError, shown, tail
+
+# Only these may differ between the configurations.
+OWN_OPTION = re.compile(r"CONFIG_MEMCG_SHRINKER_RUST")
+MARK = "# MM_RECLAIM_JSON "
+EXIT = "MM_RECLAIM_EXIT "
+TROUBLE = re.compile(r"WARNING:|BUG:|\bOops\b|Kernel panic|general protection"
+                     r"|rcu_\w+ (?:self-)?detected (?:expedited )?stall"
+                     r"|INFO: task .* blocked")
+
+
+@dataclasses.dataclass(frozen=True)
+class Arm:
+    """One of the kernels that are compared."""
+    name: str
+    variant: str
+    args: str
+    about: str
+
+    @property
+    def image(self):
+        return BUILD / f"x86_64-{self.variant}/arch/x86/boot/bzImage"
+
+    @property
+    def config(self):
+        return BUILD / f"x86_64-{self.variant}/.config"
+
+
+ARMS = {arm.name: arm for arm in (
+    Arm("stock", "stock", "", "the C implementation"),
+    Arm("rust", "rust", "", "this project"),
+    Arm("exhaustive", "verify", "mm_reclaim=exhaustive",
+        "this project ignoring its maps: every shrinker for every group, "
+        "as before 4.19"),
+)}
+VERIFY = Arm("verify", "verify", "mm_reclaim=verify",
+             "this project asking every shrinker that a map calls empty")
+
+
+def check_images(arms):
+    for arm in arms:
+        if not arm.image.is_file():
+            raise BenchError(f"{shown(arm.image)} is missing: run 'make kernel "
+                             f"VARIANT={arm.variant} ARCH=x86_64'")
+
+
+def options(arm):
+    """The kernel's configuration, as a dictionary without our own options."""
+    found = {}
+    try:
+        text = arm.config.read_text()
+    except OSError as error:
+        raise BenchError(f"cannot read {shown(arm.config)}: {error.strerror}")
+    for line in text.splitlines():
+        match = (re.match(r"(CONFIG_\w+)=(.*)", line) or
+                 re.match(r"# (CONFIG_\w+) is not (set)", line))
+        if match and not OWN_OPTION.match(match[1]):
+            found[match[1]] = match[2]
+    return found
+
+
+def check_configs(arms):
+    """A comparison of kernels that differ elsewhere would be none."""
+    arms = list(arms)
+    first = options(arms[0])
+    for arm in arms[1:]:
+        other = options(arm)
+        differ = sorted(name for name in first.keys() | other.keys()
+                        if first.get(name) != other.get(name))
+        if differ:
+            raise BenchError(
+                f"the kernels {arms[0].variant} and {arm.variant} differ in "
+                f"{', '.join(differ[:8])}: build both from the same "
+                "configuration")
+
+
+class GuestFailed(BenchError):
+    """A guest did not do what it was started for."""
+
+    def __init__(self, why, log, console):
+        super().__init__(f"{why}, see {shown(log)}\n{tail(console)}")
+        self.why = why
+
+
+def parse(console):
+    """The result line, or None."""
+    for line in console.splitlines():
+        at = line.find(MARK)
+        if at >= 0:
+            return json.loads(line[at + len(MARK):])
+    return None
+
+
+def problem(ended, strict=True):
+    """What went wrong in a guest, or None."""
+    if ended.timed_out:
+        return f"the guest did not end within {ended.seconds:.0f} s"
+    if strict:
+        for line in ended.console.splitlines():
+            if TROUBLE.search(line):
+                return f"the guest's kernel says \"{line.strip()}\""
+    if f"\n{EXIT}code 0" not in ended.console:
+        for line in ended.console.splitlines():
+            if line.startswith(EXIT):
+                return f"the workload ended with {line[len(EXIT):]}"
+        return f"the guest ended (status {ended.status}) without a result"
+    if re.search(r"^not ok ", ended.console, re.MULTILINE):
+        return "a check of the workload failed"
+    # A parameter that the kernel does not know silently does nothing.
+    unknown = re.search(r"Unknown kernel command line parameters.*",
+                        ended.console)
+    if unknown and "mm_reclaim" in unknown[0]:
+        return f"the kernel says \"{unknown[0]}\""
+    return None
+
+
+def boot(arm, machine, initrd, n, name, workload=(), kernel_args=(),
+         timeout=None):
+    """Runs the workload in one guest and returns its result.
+
+    slab_nomerge, because a cache of ours that shared the slabs of another one
+    would not be seen in /proc/slabinfo.
+    """
+    append = " ".join(filter(None, (
+        "console=ttyS0 panic=-1 slab_nomerge", arm.args, *kernel_args,
+        "--", f"-n {n} --json", *workload)))
+    log = LOGS / f"{name}.log"
+    if timeout is None:
+        timeout = 180 + n // 5
+    ended = qemu.run(machine, arm.image, initrd, append, timeout, log)
+    why = problem(ended)
+    if why:
+        raise GuestFailed(why, log, ended.console)
+    try:
+        result = parse(ended.console)
+    except ValueError as error:
+        raise GuestFailed(f"the result cannot be parsed ({error})", log,
+                          ended.console)
+    if not result or result["n"] != n:
+        raise GuestFailed("the guest printed no result", log, ended.console)
+    # A build directory may still have the kernel that it was copied from.
+    expected = "c" if arm.variant == "stock" else "rust"
+    if result["implementation"] != expected:
+        raise GuestFailed(
+            f"{shown(arm.image)} has the {result['implementation']} "
+            f"implementation: run 'make kernel VARIANT={arm.variant} "
+            "ARCH=x86_64'", log, ended.console)
+    result["arm"] = arm.name
+    result["guest_seconds"] = round(ended.seconds, 3)
+    return result
+
+
+def probe(arm, initrd, accel):
+    """Whether a guest boots under this accelerator."""
+    machine = qemu.Machine(accel, 512, 2)
+    try:
+        boot(arm, machine, initrd, 1, f"probe-{accel}", timeout=20)
+    except GuestFailed:
+        return False
+    return True

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What is expected of the rust arm against stock, and whether it is so."""
+
+N = 4000
+# Two runs of the same kernel differ by a few percent.
+NOISE = 1.05
+LINEAR = 1.3  # a slope of 2 is quadratic
+
+
+def verdict(found, met):
+    return "not measured" if found is None else "met" if met else "missed"
+
+
+def times(ratio, word):
+    if ratio is None:
+        return "-"
+    return (f"{ratio['median']:.3g} times {word} "
+            f"({ratio['min']:.3g} to {ratio['max']:.3g})")
+
+
+def at_least(table, name, metric, factor, word):
+    ratio = table.ratio("stock", "rust", N, metric)
+    return {"goal": f"N = {N}: {name} at least {factor} times {word}",
+            "found": times(ratio, word),
+            "verdict": verdict(ratio, ratio and ratio["median"] >= factor)}
+
+
+def maps(table):
+    """Rust's maps may take nothing at all, and have no ratio then."""
+    goal = at_least(table, "memory for shrinker maps", "maps", 20, "smaller")
+    stock = table.spread("stock", N, "maps")
+    rust = table.spread("rust", N, "maps")
+    if stock and rust and rust["median"] <= 0 < stock["median"]:
+        goal["found"] = f"{rust['median']:.2f} MiB against {stock['median']:.1f}"
+        goal["verdict"] = "met"
+    return goal
+
+
+def not_slower(table, name, metric, limit=NOISE, words="not slower"):
+    ratio = table.ratio("rust", "stock", N, metric)
+    return {"goal": f"N = {N}: {name} {words}",
+            "found": times(ratio, "the time of stock"),
+            "verdict": verdict(ratio, ratio and ratio["median"] <= limit)}
+
+
+def linear(table):
+    slope = table.exponent("rust", "idle2") if N in table.sizes else None
+    stock = table.exponent("stock", "idle2") if N in table.sizes else None
+    found = "-"
+    if slope is not None and stock is not None:
+        found = f"N^{slope:.2f} (stock: N^{stock:.2f})"
+    return {"goal": f"from N = 1000: drop_caches 2 close to linear in N "
+                    f"(below N^{LINEAR})",
+            "found": found,
+            "verdict": verdict(slope, slope is not None and slope < LINEAR)}
+
+
+def check(table):
+    return [
+        at_least(table, "idle drop_caches 2", "idle2", 12, "faster"),
+        linear(table),
+        maps(table),
+        not_slower(table, "creating groups", "create"),
+        not_slower(table, "mounting", "mount"),
+        not_slower(table, "mounting", "mount", 1.0,
+                   "faster (stock grows its maps)"),
+        not_slower(table, "first drop_caches 3 (real work)", "first3"),
+    ]

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Runs one guest in QEMU until it ends, with a time limit."""
+
+import ctypes
+import dataclasses
+import functools
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import time
+
+from common import BenchError
+
+QEMU = "qemu-system-x86_64"
+PR_SET_PDEATHSIG = 1
+
+
+@dataclasses.dataclass
+class Machine:
+    """What all the guests of one run have in common."""
+    accel: str
+    memory: int  # in MiB
+    cpus: int
+
+
+@dataclasses.dataclass
+class Ended:
+    """How a guest ended."""
+    seconds: float
+    timed_out: bool
+    status: int
+    console: str
+
+
+def check():
+    if not shutil.which(QEMU):
+        raise BenchError(f"{QEMU} is not installed: run 'make deps'")
+
+
+def version():
+    result = subprocess.run([QEMU, "--version"], capture_output=True, text=True)
+    return result.stdout.splitlines()[0] if result.stdout else "unknown"
+
+
+@functools.cache
+def firmware():
+    """qboot starts a kernel at once; without it QEMU's default does, later."""
+    result = subprocess.run([QEMU, "-L", "help"], capture_output=True, text=True)
+    for folder in result.stdout.split():
+        if (pathlib.Path(folder) / "qboot.rom").exists():
+            return ["-bios", "qboot.rom"]
+    return []
+
+
+def command(machine, kernel, initrd, append):
+    if machine.accel == "kvm":
+        accel = ["-accel", "kvm", "-cpu", "host"]
+    else:
+        accel = ["-accel", "tcg,thread=multi"]
+    return [QEMU, "-M", "q35", "-nodefaults", *accel, *firmware(),
+            "-m", str(machine.memory), "-smp", str(machine.cpus),
+            "-kernel", str(kernel), "-initrd", str(initrd), "-append", append,
+            "-display", "none", "-monitor", "none", "-serial", "stdio",
+            "-no-reboot"]
+
+
+def die_with_parent():
+    """Even a SIGKILL of the harness must not leave a guest running."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def run(machine, kernel, initrd, append, timeout, log):
+    """Boots a guest whose console goes to the file `log`."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    args = command(machine, kernel, initrd, append)
+    timed_out = False
+    start = time.monotonic()
+    with open(log, "wb") as output:
+        output.write((" ".join(args) + "\n").encode())
+        output.flush()
+        guest = subprocess.Popen(args, stdin=subprocess.DEVNULL, stdout=output,
+                                 stderr=subprocess.STDOUT,
+                                 preexec_fn=die_with_parent)
+        try:
+            guest.wait(timeout)
+        except subprocess.TimeoutExpired:
+            timed_out = True
+        finally:
+            if guest.poll() is None:
+                guest.kill()
+                guest.wait()
+    console = log.read_text(errors="replace").replace("\r", "")
+    return Ended(time.monotonic() - start, timed_out, guest.returncode, console)
+
+
+def choose_accel(wanted, probe):
+    """KVM only if `probe` boots under it: /dev/kvm may open and yet not work."""
+    if wanted != "auto":
+        return wanted
+    if os.access("/dev/kvm", os.R_OK | os.W_OK) and probe("kvm"):
+        return "kvm"
+    return "tcg"

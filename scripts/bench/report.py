@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Turns the results of a run into report.json and a table.
+
+The table is Markdown that reads well on a terminal, so that it can be copied
+into a document. As a program: `report.py report.json` prints it again.
+"""
+
+import json
+import pathlib
+import statistics
+import sys
+
+import goals
+import published
+from stats import METRICS, Table
+
+NOTES = """\
+Median (minimum to maximum) over the rounds; times in ms, memory in MiB above
+the level before there were groups. Ratios are medians of the ratios within
+each round. A time of drop_caches is that of one write(2); "later calls" and
+"nothing left" are medians of the calls in one guest."""
+
+
+def number(value, unit):
+    if unit == "":
+        return f"{value:.0f}"
+    if abs(value) >= 100:
+        return f"{value:.0f}"
+    if abs(value) >= 10:
+        return f"{value:.1f}"
+    return f"{value:.2f}" if unit == "MiB" else f"{value:.3g}"
+
+
+def cell(spread, unit):
+    if spread is None:
+        return "-"
+    text = number(spread["median"], unit)
+    low, high = number(spread["min"], unit), number(spread["max"], unit)
+    return text if low == high else f"{text} ({low} to {high})"
+
+
+def markdown(rows):
+    """A table whose columns line up; the first row is the heading."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+
+    def line(row):
+        cells = [row[0].ljust(widths[0])]
+        cells += [text.rjust(width) for text, width in zip(row[1:], widths[1:])]
+        return "| " + " | ".join(cells) + " |"
+
+    rule = ["-" * widths[0]] + ["-" * (width - 1) + ":" for width in widths[1:]]
+    return "\n".join([line(rows[0]), "| " + " | ".join(rule) + " |"]
+                     + [line(row) for row in rows[1:]])
+
+
+def size_table(table, n):
+    """All the metrics of one N."""
+    compare = table.has("rust", n) and table.has("stock", n)
+    rows = [[f"N = {n}", *table.arms, *(["stock / rust"] if compare else [])]]
+    for metric, (label, unit, _) in METRICS.items():
+        row = [f"{label}{f', {unit}' if unit else ''}"]
+        row += [cell(table.spread(arm, n, metric), unit) for arm in table.arms]
+        if compare:
+            ratio = table.ratio("stock", "rust", n, metric)
+            row.append(f"{ratio['median']:.3g}" if ratio else "-")
+        rows.append(row)
+    return markdown(rows)
+
+
+def series_table(table):
+    """The 2018 table, with ours at the largest N of each arm."""
+    largest = {arm: max(n for n in table.sizes if table.has(arm, n))
+               for arm in table.arms}
+    rows = [["drop_caches 3, in ms", f"2018 before, N = {published.N}",
+             f"2018 after, N = {published.N}",
+             *(f"{arm}, N = {largest[arm]}" for arm in table.arms)]]
+    medians = {arm: drops(table, arm, largest[arm]) for arm in table.arms}
+    for i, (before, after) in enumerate(zip(published.BEFORE, published.AFTER)):
+        rows.append([f"call {i + 1}", f"{before * 1e3:.0f}", f"{after * 1e3:.0f}",
+                     *(number(medians[arm][i], "ms") for arm in table.arms)])
+    return (markdown(rows) + f"\n\n2018: {published.SOURCE}; other hardware, "
+            "and a clock that shows 10 ms.")
+
+
+def drops(table, arm, n):
+    """The median over the rounds, for each of the five calls."""
+    rounds = [result["ns"]["drop3"] for result in table.by[arm, n].values()]
+    return [statistics.median(call) / 1e6 for call in zip(*rounds)]
+
+
+def goal_table(found):
+    rows = [["Expected of rust", "found", "verdict"]]
+    rows += [[goal["goal"], goal["found"], goal["verdict"]] for goal in found]
+    return markdown(rows)
+
+
+def describe(machine):
+    return (f"{machine['date']}, {machine['cpu']}, {machine['cores']} CPUs, "
+            f"{machine['qemu']}, {machine['accel']}; guests: {machine['guest_cpus']} "
+            f"CPUs, {machine['guest_memory_mib']} MiB, Linux {machine['kernel']}, "
+            f"clock {machine['clock']}, {machine['rounds']} rounds")
+
+
+def summary_table(table):
+    """The two figures that matter most, against N."""
+    rows = [["N", *(f"{arm}, ms" for arm in table.arms), "stock / rust",
+             *(f"{arm}, MiB" for arm in table.arms), "stock / rust"]]
+    for n in table.sizes:
+        row = [str(n)]
+        for metric, unit in (("idle2", "ms"), ("maps", "MiB")):
+            row += [cell(table.spread(arm, n, metric), unit).split(" ")[0]
+                    for arm in table.arms]
+            ratio = table.ratio("stock", "rust", n, metric)
+            row.append(f"{ratio['median']:.3g}" if ratio else "-")
+        rows.append(row)
+    return ("Idle drop_caches 2, and memory for shrinker maps (kmalloc-1k and "
+            "own caches):\n\n" + markdown(rows))
+
+
+def doubts(table):
+    """What would make the figures of an arm mean something else."""
+    found = {}
+    for (arm, n), rounds in sorted(table.by.items()):
+        for i, result in sorted(rounds.items()):
+            for doubt in doubts_of(result):
+                found.setdefault((arm, n, doubt), []).append(str(i))
+    return [f"{arm}, N = {n}, round {', '.join(rounds)}: {doubt}"
+            for (arm, n, doubt), rounds in found.items()]
+
+
+def doubts_of(result):
+    """The same for one guest."""
+    found = []
+    arm, n = result["arm"], result["n"]
+    total = METRICS["calls"][2](result)
+    supers = METRICS["super_calls"][2](result)
+    if total is None:
+        why = next((probe["unavailable"] for probe in result["calls"]
+                    if "unavailable" in probe), "probes were missed")
+        found.append(f"calls of do_shrink_slab not counted: {why}")
+    elif total < n:
+        found.append(f"only {total} calls of do_shrink_slab, "
+                     "but the root has more shrinkers")
+    elif supers is not None and total < supers:
+        found.append("do_shrink_slab is inlined somewhere: "
+                     f"{total} calls, but {supers} of super_cache_count")
+    elif arm == "exhaustive" and total < n * n:
+        found.append(f"only {total} calls, so not every "
+                     "shrinker was called for every group")
+    hits = [probe["hits"] for probe in result["calls"] if "hits" in probe]
+    if any(len(set(both)) > 1 for both in hits):
+        found.append(f"the slab was not idle: two drops made "
+                     f"{' and '.join(map(str, hits))} calls")
+    if arm != "stock" and not METRICS["own"][2](result):
+        found.append("no cache of our own in /proc/slabinfo, "
+                     "so the memory of the maps is not known")
+    if result["clock"]["step_ns"] > 100000:
+        found.append(f"the guest's clock steps "
+                     f"{result['clock']['step_ns']} ns")
+    return found
+
+
+def build(results, machine, skipped):
+    """The content of report.json."""
+    table = Table(results)
+    summary = {
+        str(n): {
+            "arms": {arm: {metric: table.spread(arm, n, metric)
+                           for metric in METRICS}
+                     for arm in table.arms if table.has(arm, n)},
+            "stock_over_rust": {metric: table.ratio("stock", "rust", n, metric)
+                                for metric in METRICS},
+        } for n in table.sizes}
+    return {"machine": machine, "goals": goals.check(table),
+            "doubts": doubts(table), "skipped": skipped, "summary": summary,
+            "published": {"source": published.SOURCE, "n": published.N,
+                          "before_s": published.BEFORE,
+                          "after_s": published.AFTER},
+            "results": results}
+
+
+def text(report):
+    """What the terminal shows."""
+    table = Table(report["results"])
+    parts = [describe(report["machine"]), NOTES]
+    parts += [size_table(table, n) for n in table.sizes]
+    parts += [summary_table(table), series_table(table),
+              goal_table(report["goals"])]
+    notes = [f"Not run: {line}" for line in report["skipped"]]
+    notes += [f"In doubt: {line}" for line in report["doubts"]]
+    if notes:
+        parts.append("\n".join(notes))
+    return "\n\n".join(parts) + "\n"
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit("usage: report.py report.json")
+    print(text(json.loads(pathlib.Path(sys.argv[1]).read_text())), end="")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# What every script here sources: where things are, how progress is shown, and
+# how a long command is logged.
+
+set -euo pipefail
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+BUILD=$ROOT/build
+TREE=$BUILD/linux
+LOGS=$BUILD/log
+# shellcheck disable=SC2034 # for the scripts that source this file
+JOBS=$(nproc)
+mkdir -p "$LOGS"
+
+# Messages, sort orders and dates that scripts read must not follow the locale.
+export LC_ALL=C
+
+STEP=0
+STEPS=1
+
+say() { printf '%s\n' "$*"; }
+note() { printf '    %s\n' "$*"; }
+warn() { printf '%s: warning: %s\n' "${0##*/}" "$*" >&2; }
+die() { printf '%s: error: %s\n' "${0##*/}" "$*" >&2; exit 1; }
+
+# steps N: the script has N of them.
+steps() { STEPS=$1; }
+
+# step TEXT: starts the next one.
+step() {
+	STEP=$((STEP + 1))
+	printf '[%d/%d %4ds] %s\n' "$STEP" "$STEPS" "$SECONDS" "$*"
+}
+
+# Shows on a terminal that a silent command is still alive. It watches the
+# script's process, so that it ends with it however that ends.
+ticker() {
+	local start=$SECONDS parent=$$
+
+	while kill -0 "$parent" 2>/dev/null; do
+		printf '\r    %ds, %d lines of output ' $((SECONDS - start)) \
+			"$(wc -l <"$1" 2>/dev/null || echo 0)"
+		sleep 1
+	done
+}
+
+# logged NAME COMMAND...: the command's output goes to a log, the end of which is
+# shown if it fails; its status is returned. A function must return its own
+# failures, as "set -e" does not reach into it.
+#
+# The command stays in the foreground, because bash lets a background one
+# survive Ctrl-C.
+logged() {
+	local name=$1 log=$LOGS/$1.log ret=0 watcher='' start=$SECONDS
+	shift
+
+	mkdir -p "$(dirname "$log")"
+	note "log: ${log#"$ROOT/"}"
+	printf '+ %s\n' "$*" >"$log"
+	if [ -t 1 ]; then
+		ticker "$log" &
+		watcher=$!
+	fi
+	("$@") >>"$log" 2>&1 </dev/null || ret=$?
+	if [ -n "$watcher" ]; then
+		kill "$watcher" 2>/dev/null || true
+		wait "$watcher" 2>/dev/null || true
+		printf '\r\033[K'
+	fi
+	if [ "$ret" -ne 0 ]; then
+		note "failed ($name, status $ret, after $((SECONDS - start)) s); the log ends with:"
+		tail -n "${LOG_TAIL:-25}" "$log" | sed 's/^/    | /'
+	fi
+	return "$ret"
+}
+
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# version_ge A B: A is B or later.
+version_ge() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
+
+# As root, or through sudo.
+as_root() {
+	if [ "$(id -u)" -eq 0 ]; then
+		"$@"
+	elif have sudo; then
+		sudo "$@"
+	else
+		die "'$*' needs root: run it as root, or install sudo"
+	fi
+}
+
+# Fills the array MAKEVARS: what every kernel make here is given.
+load_toolchain() {
+	local vars
+
+	vars=$("$ROOT/scripts/toolchain") || exit 1
+	eval "MAKEVARS=($vars)"
+	# Without it the name of the release gets a '+' or not, depending on
+	# the tree's git history, and changes what has to be built.
+	MAKEVARS+=(LOCALVERSION=)
+}
+
+# One at a time: targets may be made side by side in several terminals.
+lock() {
+	exec 9>"$BUILD/.$1.lock"
+	flock 9
+}
+
+# record NAME PASSED FAILED: for the total at the end of a CI run.
+record() {
+	mkdir -p "$BUILD/results"
+	echo "$2 $3" >"$BUILD/results/$1"
+}

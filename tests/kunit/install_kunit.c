@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Installing units against each other, in the same slot and in others.
+ *
+ * Whoever wins, each id that was installed has exactly one unit afterwards: a
+ * bit or deferred work that a thread put into the unit, as it saw it after its
+ * own install, is found by all.
+ */
+#include <linux/mm_reclaim.h>
+#include <linux/nodemask.h>
+
+#include "memcg_fixture.h"
+#include "race.h"
+
+/* Rounds with one group; each uses up to one new unit for each thread. */
+#define NR_ROUNDS	64
+
+/* What the threads count. */
+enum { SAME, OTHERS, WITHOUT_WAITING, REFUSED };
+
+enum install_kind { SAME_ID, SAME_UNIT, NEXT_UNIT, NR_KINDS };
+
+/**
+ * struct install - the state of a race
+ * @top: where the groups are
+ * @group: the group that gets units
+ * @serial: to name groups
+ * @rounds: rounds that this group was used
+ * @kind: of this round
+ * @first: the lowest id that is used; no shrinker has one as high
+ * @id: what each thread installs, in each round
+ * @added: the deferred work that each thread added
+ */
+struct install {
+	struct test_group	*top;
+	struct test_group	group;
+	unsigned int		serial;
+	int			rounds;
+	enum install_kind	kind;
+	int			first;
+	int			id[NR_ROUNDS][RACE_MAX_THREADS];
+	long			added[NR_ROUNDS][RACE_MAX_THREADS];
+};
+
+static void install_one(struct race_thread *thread)
+{
+	struct install *in = thread->race->priv;
+	struct mem_cgroup *memcg = in->group.memcg;
+	int id = in->id[in->rounds][thread->nr];
+	struct shrinker shrinker = { .id = id };
+	long nr = 1 + race_random(thread, 1000);
+	int ret = -ENOMEM, nid;
+
+	race_jitter(thread);
+	if (!race_random(thread, 4)) {
+		/* Without waiting it may fail, but then it must work again. */
+		ret = install_shrinker_unit(memcg, id,
+					    GFP_NOWAIT | __GFP_NOWARN);
+		thread->hits[WITHOUT_WAITING]++;
+		thread->hits[REFUSED] += !!ret;
+	}
+	if (ret)
+		ret = install_shrinker_unit(memcg, id, GFP_KERNEL);
+	race_expect(thread->race, !ret, ret, id);
+	if (ret)
+		return;
+
+	for_each_node(nid) {
+		race_expect(thread->race,
+			    shrinker_unit_is_installed(memcg, nid, id), id, nid);
+		set_shrinker_bit(memcg, nid, id);
+		add_nr_deferred_memcg(nr, nid, &shrinker, memcg);
+	}
+	in->added[in->rounds][thread->nr] = nr;
+	thread->hits[in->kind == NEXT_UNIT ? OTHERS : SAME]++;
+}
+
+static void install_check_round(struct race *race, int round)
+{
+	struct install *in = race->priv;
+	struct mem_cgroup *memcg = in->group.memcg;
+	int i, k, nid;
+
+	for (i = 0; i < race->nr_threads; i++) {
+		int id = in->id[round][i];
+		long nr = 0;
+
+		/* Those that had the same id added to the same counter. */
+		for (k = 0; k < race->nr_threads; k++)
+			if (in->id[round][k] == id)
+				nr += in->added[round][k];
+
+		for_each_node(nid) {
+			race_expect(race,
+				    shrinker_unit_is_installed(memcg, nid, id),
+				    id, nid);
+			race_expect(race, shrinker_bit_is_set(memcg, nid, id),
+				    id, nid);
+			race_expect(race,
+				    shrinker_summary_is_set(memcg, nid, id),
+				    id, nid);
+			race_expect(race,
+				    shrinker_nr_deferred(memcg, nid, id) == nr,
+				    shrinker_nr_deferred(memcg, nid, id), nr);
+		}
+	}
+}
+
+static void install_check(struct race *race)
+{
+	struct install *in = race->priv;
+	int round;
+
+	install_check_round(race, in->rounds);
+	if (++in->rounds < NR_ROUNDS || race_failed(race))
+		return;
+
+	/* What came first is still there after all that came later. */
+	for (round = 0; round < NR_ROUNDS; round++)
+		install_check_round(race, round);
+	race_expect(race, !test_group_rmdir(&in->group), 0, 0);
+	test_group_put(&in->group);
+}
+
+static void install_prepare(struct race *race)
+{
+	struct race_thread *thread = &race->threads[0];
+	struct install *in = race->priv;
+	int i, base, index;
+	char name[16];
+
+	if (!in->group.memcg) {
+		snprintf(name, sizeof(name), "i%u", in->serial++);
+		if (test_group_make(in->top, name, true, &in->group)) {
+			race_fail(race, "a new group", 0, 0);
+			return;
+		}
+		in->rounds = 0;
+		memset(in->added, 0, sizeof(in->added));
+	}
+
+	/*
+	 * Go up in one group and down in the next, so that what is new stands
+	 * last in the table, or first.
+	 */
+	index = in->serial % 2 ? in->rounds : NR_ROUNDS - 1 - in->rounds;
+	base = in->first + index * RACE_MAX_THREADS * BITS_PER_LONG;
+	in->kind = race_random(thread, NR_KINDS);
+	for (i = 0; i < race->nr_threads; i++) {
+		int id = base;
+
+		if (in->kind == SAME_UNIT)
+			id += i;
+		if (in->kind == NEXT_UNIT)
+			id += (race->nr_threads - i) * BITS_PER_LONG;
+		in->id[in->rounds][i] = id;
+	}
+}
+
+static void install_cleanup(void *data)
+{
+	struct install *in = data;
+
+	if (in->group.memcg) {
+		test_group_rmdir(&in->group);
+		test_group_put(&in->group);
+	}
+}
+
+static void install_race(struct kunit *test)
+{
+	struct install *in;
+	struct race *race;
+
+	in = kunit_kzalloc(test, sizeof(*in), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, in);
+	race = kunit_kzalloc(test, sizeof(*race), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, race);
+
+	in->top = test_group_top(test);
+	in->first = BITS_PER_LONG * BITS_PER_LONG * BITS_PER_LONG;
+	KUNIT_ASSERT_EQ(test,
+			kunit_add_action_or_reset(test, install_cleanup, in), 0);
+
+	*race = (struct race) {
+		.test = test,
+		.roles = { install_one, install_one, install_one, install_one },
+		.nr_roles = 4,
+		.prepare = install_prepare,
+		.check = install_check,
+		.counters = {
+			[SAME] = "installs of the same unit",
+			[OTHERS] = "installs of other units",
+			[WITHOUT_WAITING] = "of them that could not wait",
+			[REFUSED] = "of these that were refused",
+		},
+		.min_hits = { 5000, 2500, 1000, 0 },
+		.priv = in,
+	};
+	race_run(race);
+}
+
+/*
+ * The way in which the kernel does it: threads make lists for leaves of the
+ * same tree, and all groups up to the top need the unit.
+ */
+#define NR_LEAVES	4
+
+struct install_tree {
+	struct test_group	*top;
+	struct test_group	middle;
+	struct test_group	leaf[NR_LEAVES];
+	struct test_shrinker	ts;
+	struct list_head	items[RACE_MAX_THREADS];
+	unsigned int		serial;
+	int			nid;
+};
+
+static void install_tree_clear(struct install_tree *tree)
+{
+	int i;
+
+	test_shrinker_exit(&tree->ts);
+	for (i = 0; i < NR_LEAVES; i++) {
+		if (!tree->leaf[i].memcg)
+			continue;
+		test_group_rmdir(&tree->leaf[i]);
+		test_group_put(&tree->leaf[i]);
+	}
+	if (tree->middle.memcg) {
+		test_group_rmdir(&tree->middle);
+		test_group_put(&tree->middle);
+	}
+}
+
+static void install_tree_prepare(struct race *race)
+{
+	struct install_tree *tree = race->priv;
+	char name[16];
+	int i, ret;
+
+	snprintf(name, sizeof(name), "t%u", tree->serial++);
+	ret = test_group_make(tree->top, name, false, &tree->middle);
+	for (i = 0; i < NR_LEAVES && !ret; i++) {
+		snprintf(name, sizeof(name), "l%d", i);
+		ret = test_group_make(&tree->middle, name, true, &tree->leaf[i]);
+	}
+	if (!ret)
+		ret = test_shrinker_init(&tree->ts);
+	if (ret)
+		race_fail(race, "a new tree", ret, 0);
+	for (i = 0; i < RACE_MAX_THREADS; i++)
+		INIT_LIST_HEAD(&tree->items[i]);
+}
+
+static void install_tree_one(struct race_thread *thread)
+{
+	struct install_tree *tree = thread->race->priv;
+	struct mem_cgroup *memcg = tree->leaf[thread->nr % NR_LEAVES].memcg;
+	int ret, nid, id = tree->ts.shrinker->id;
+
+	race_jitter(thread);
+	ret = memcg_list_lru_alloc(memcg, &tree->ts.lru, GFP_KERNEL);
+	race_expect(thread->race, !ret, ret, 0);
+	if (ret)
+		return;
+
+	/* Each ancestor may get the objects one day, and must be ready. */
+	for (; !mem_cgroup_is_root(memcg); memcg = parent_mem_cgroup(memcg))
+		for_each_node(nid)
+			race_expect(thread->race,
+				    shrinker_unit_is_installed(memcg, nid, id),
+				    id, nid);
+
+	list_lru_add(&tree->ts.lru, &tree->items[thread->nr], tree->nid,
+		     tree->leaf[thread->nr % NR_LEAVES].memcg);
+	thread->hits[SAME]++;
+}
+
+static void install_tree_check(struct race *race)
+{
+	struct install_tree *tree = race->priv;
+	int i, id = tree->ts.shrinker->id;
+
+	for (i = 0; i < race->nr_threads; i++) {
+		struct mem_cgroup *memcg = tree->leaf[i % NR_LEAVES].memcg;
+
+		race_expect(race, shrinker_bit_is_set(memcg, tree->nid, id), i,
+			    0);
+		race_expect(race, shrinker_summary_is_set(memcg, tree->nid, id),
+			    i, 0);
+	}
+	/* Ready is not the same as in use. */
+	race_expect(race,
+		    !shrinker_bit_is_set(tree->middle.memcg, tree->nid, id), 0,
+		    0);
+	/* Who has no object in reach has no unit. */
+	for (i = race->nr_threads; i < NR_LEAVES; i++)
+		race_expect(race,
+			    !shrinker_unit_is_installed(tree->leaf[i].memcg,
+							tree->nid, id),
+			    i, 0);
+	install_tree_clear(tree);
+}
+
+static void install_tree_cleanup(void *data)
+{
+	install_tree_clear(data);
+}
+
+static void install_tree_race(struct kunit *test)
+{
+	struct install_tree *tree;
+	struct race *race;
+
+	tree = kunit_kzalloc(test, sizeof(*tree), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, tree);
+	race = kunit_kzalloc(test, sizeof(*race), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, race);
+
+	tree->top = test_group_top(test);
+	tree->nid = first_online_node;
+	KUNIT_ASSERT_EQ(test,
+			kunit_add_action_or_reset(test, install_tree_cleanup,
+						  tree), 0);
+	*race = (struct race) {
+		.test = test,
+		.roles = {
+			install_tree_one, install_tree_one,
+			install_tree_one, install_tree_one,
+		},
+		.nr_roles = 4,
+		.prepare = install_tree_prepare,
+		.check = install_tree_check,
+		.counters = { [SAME] = "lists made" },
+		.min_hits = { 500 },
+		.priv = tree,
+	};
+	race_run(race);
+}
+
+static struct kunit_case install_cases[] = {
+	KUNIT_CASE_SLOW(install_race),
+	KUNIT_CASE_SLOW(install_tree_race),
+	{}
+};
+
+static struct kunit_suite install_suite = {
+	.name = "mm_reclaim_install",
+	.suite_init = test_suite_init,
+	.suite_exit = test_suite_exit,
+	.init = test_fixture_init,
+	.test_cases = install_cases,
+};
+
+kunit_test_suite(install_suite);

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef __MM_RECLAIM_BENCH_H
+#define __MM_RECLAIM_BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "kselftest.h"
+
+#define BENCH_DROPS		5	/* timed writes of each value, as in 2018 */
+#define BENCH_COUNTED		2	/* writes under the probe; they must agree */
+#define BENCH_MAX_CACHES	160
+#define BENCH_MAX_PROBES	4
+
+typedef unsigned long long u64;
+
+struct bench_options {
+	unsigned int groups;
+	bool json;		/* print the result as one line of JSON */
+	bool keep;		/* leave groups and mounts behind */
+	bool v1;		/* insist on a cgroup v1 memory hierarchy */
+	bool any;		/* go on without a memory controller */
+	bool shrinker_debug;	/* exercise the shrinkers' debugfs files */
+};
+
+struct bench_cache {
+	char name[64];
+	u64 bytes;
+};
+
+/* All in bytes. */
+struct bench_memory {
+	u64 slab;
+	u64 sunreclaim;
+	u64 percpu;
+	unsigned int nr_caches;
+	struct bench_cache caches[BENCH_MAX_CACHES];
+};
+
+/* All in nanoseconds. */
+struct bench_times {
+	u64 create;
+	u64 mount;		/* join the group, mount, create the file */
+	u64 mount_calls;	/* of it in mount(2) */
+	u64 mount_max;		/* the slowest single mount(2) */
+	u64 drop3[BENCH_DROPS];
+	u64 drop2[BENCH_DROPS];
+	u64 unmount;
+	u64 remove;
+	u64 drain;		/* until the removed groups are really gone */
+};
+
+struct bench_probe {
+	char symbol[64];
+	bool set;
+	char why[96];		/* if not set */
+	u64 hits[BENCH_COUNTED];
+	u64 missed;
+};
+
+struct bench_debugfs {
+	unsigned int shrinkers;
+	unsigned int memcg_lines;	/* lines that name a memory cgroup */
+	unsigned int scans;
+	u64 objects_before;
+	u64 objects_after;
+};
+
+struct bench_result {
+	struct bench_times ns;
+	struct bench_memory start;	/* no groups yet */
+	struct bench_memory mounted;
+	struct bench_memory dropped;	/* after all the drops */
+	struct bench_memory removed;
+	unsigned int nr_probes;
+	struct bench_probe probes[BENCH_MAX_PROBES];
+	struct bench_debugfs debugfs;
+	long dying;			/* groups that never went; -1: unknown */
+};
+
+/* Where the workload lives, and how much of it exists. */
+struct bench_site {
+	char dir[128];			/* a tmpfs for the mount points */
+	char cgroup_root[256];
+	char cgroup[320];		/* parent of our groups */
+	char home[512];			/* cgroup.procs to return to */
+	char kind[24];
+	bool memory;			/* there is a memory controller */
+	bool base_mounted;
+	bool enabled_memory;		/* in the root's subtree_control */
+	unsigned int created;
+	unsigned int mounted;
+};
+
+/* memcg_shrinker_bench.c: messages in KTAP's form. */
+__printf(1, 2) void bench_note(const char *fmt, ...);
+/* Adds errno and its text; always returns -1. */
+__printf(1, 2) int bench_error(const char *fmt, ...);
+bool bench_interrupted(void);
+u64 bench_now(void);
+
+/* output.c */
+void bench_print_json(const struct bench_site *site,
+		      const struct bench_options *opt,
+		      const struct bench_result *result);
+void bench_print_figures(const struct bench_options *opt,
+			 const struct bench_result *result);
+
+/* workload.c */
+int bench_write(const char *path, const char *text);
+/* 0, -1 (failed) or 1 (there is no memory controller). */
+int bench_site_open(struct bench_site *site, const struct bench_options *opt);
+int bench_create(struct bench_site *site, unsigned int n, struct bench_times *ns);
+int bench_mount(struct bench_site *site, unsigned int n, struct bench_times *ns);
+int bench_drop(const char *value, unsigned int n, u64 *ns);
+int bench_unmount(struct bench_site *site, struct bench_times *ns);
+int bench_remove(struct bench_site *site, struct bench_times *ns);
+int bench_count_mounts(const struct bench_site *site);
+int bench_count_groups(const struct bench_site *site);
+long bench_drain(const struct bench_site *site, struct bench_times *ns);
+int bench_site_close(struct bench_site *site);
+
+/* memory.c */
+int bench_read_memory(struct bench_memory *memory);
+bool bench_is_map_cache(const char *name);
+u64 bench_map_bytes(const struct bench_memory *memory);
+
+/* calls.c */
+bool bench_is_rust(void);
+void bench_count_calls(struct bench_result *result);
+
+/* shrinker_debug.c: 0, -1 (failed) or 1 (there is no such directory). */
+int bench_shrinker_debug(struct bench_debugfs *debugfs);
+
+/* guest.c: for the first process of a guest; only its child returns. */
+void bench_guest_init(void);
+
+#endif /* __MM_RECLAIM_BENCH_H */

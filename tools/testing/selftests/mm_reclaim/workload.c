@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The workload that Kirill Tkhai measured in 2018: many memory cgroups, each
+ * with a tmpfs that was mounted from inside it and has one file.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bench.h"
+
+#define DRAIN_LIMIT_NS	(30 * 1000000000ULL)
+#define DRAIN_POLL_US	10000
+
+int bench_write(const char *path, const char *text)
+{
+	size_t len = strlen(text);
+	ssize_t ret;
+	int fd, saved;
+
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+
+	ret = write(fd, text, len);
+	saved = errno;
+	close(fd);
+	if (ret == (ssize_t)len)
+		return 0;
+
+	errno = ret < 0 ? saved : EIO;
+	return -1;
+}
+
+/* One line of a file that begins with @key; the rest of it goes to @value. */
+static int read_key(const char *path, const char *key, char *value, size_t size)
+{
+	char line[PATH_MAX + 64];
+	int ret = -1;
+	FILE *f;
+
+	f = fopen(path, "re");
+	if (!f)
+		return -1;
+
+	while (ret && fgets(line, sizeof(line), f)) {
+		if (strncmp(line, key, strlen(key)))
+			continue;
+		line[strcspn(line, "\n")] = '\0';
+		if (snprintf(value, size, "%s", line + strlen(key)) < (int)size)
+			ret = 0;
+	}
+	fclose(f);
+	return ret;
+}
+
+static bool has_word(const char *list, const char *word)
+{
+	size_t len = strlen(word);
+	const char *at = list;
+
+	while ((at = strstr(at, word))) {
+		if ((at == list || strchr(" ,", at[-1])) &&
+		    (!at[len] || strchr(" ,\n", at[len])))
+			return true;
+		at += len;
+	}
+	return false;
+}
+
+/* Finds a cgroup mount: the unified one, or the v1 one with memory. */
+static int find_cgroup(struct bench_site *site, bool v1)
+{
+	char where[256], type[32], options[1024];
+	int ret = -1;
+	FILE *f;
+
+	f = fopen("/proc/self/mounts", "re");
+	if (!f)
+		return bench_error("cannot read /proc/self/mounts; is /proc mounted?");
+
+	while (ret && fscanf(f, "%*s %255s %31s %1023s %*d %*d", where, type,
+			     options) == 3) {
+		if (strcmp(type, v1 ? "cgroup" : "cgroup2"))
+			continue;
+		if (v1 && !has_word(options, "memory"))
+			continue;
+		snprintf(site->cgroup_root, sizeof(site->cgroup_root), "%s", where);
+		ret = 0;
+	}
+	fclose(f);
+	return ret;
+}
+
+/* Where no cgroup file system is mounted, as in a bare guest: mount one. */
+static int mount_cgroup(struct bench_site *site, bool v1)
+{
+	snprintf(site->cgroup_root, sizeof(site->cgroup_root), "%s/cgroup",
+		 site->dir);
+	if (mkdir(site->cgroup_root, 0755) && errno != EEXIST)
+		return bench_error("cannot create %s", site->cgroup_root);
+	return mount("mm_reclaim", site->cgroup_root, v1 ? "cgroup" : "cgroup2",
+		     0, v1 ? "memory" : NULL);
+}
+
+static int open_cgroup(struct bench_site *site, bool v1)
+{
+	char path[512], controllers[512];
+
+	if (find_cgroup(site, v1) && mount_cgroup(site, v1))
+		return -1;
+
+	if (v1) {
+		site->memory = true;
+		return 0;
+	}
+
+	snprintf(path, sizeof(path), "%s/cgroup.controllers", site->cgroup_root);
+	site->memory = !read_key(path, "", controllers, sizeof(controllers)) &&
+		       has_word(controllers, "memory");
+	return 0;
+}
+
+static int choose_cgroup(struct bench_site *site, const struct bench_options *opt)
+{
+	bool v1 = opt->v1;
+
+	if (!v1 && !open_cgroup(site, false) && site->memory)
+		goto found;
+
+	v1 = true;
+	if (!open_cgroup(site, true))
+		goto found;
+
+	v1 = false;
+	if (opt->any && !opt->v1 && !open_cgroup(site, false))
+		goto found;
+
+	bench_note("no %s memory controller: mount it, and boot without cgroup_disable=memory\n",
+		   opt->v1 ? "cgroup v1" : "cgroup");
+	return 1;
+found:
+	snprintf(site->kind, sizeof(site->kind), "%s%s", v1 ? "v1" : "v2",
+		 site->memory ? "" : "-without-memory");
+	return 0;
+}
+
+/* The group that this process must return to before the others can go. */
+static int find_home(struct bench_site *site)
+{
+	bool v1 = !strcmp(site->kind, "v1");
+	char line[PATH_MAX];
+	int ret = -1;
+	FILE *f;
+
+	f = fopen("/proc/self/cgroup", "re");
+	if (!f)
+		return bench_error("cannot read /proc/self/cgroup");
+
+	while (ret && fgets(line, sizeof(line), f)) {
+		char *names = strchr(line, ':');
+		char *path = names ? strchr(names + 1, ':') : NULL;
+
+		if (!path)
+			continue;
+		*path++ = '\0';
+		path[strcspn(path, "\n")] = '\0';
+		if (v1 ? !has_word(names + 1, "memory") : strncmp(line, "0:", 2))
+			continue;
+		if (snprintf(site->home, sizeof(site->home), "%s%s/cgroup.procs",
+			     site->cgroup_root, path) < (int)sizeof(site->home))
+			ret = 0;
+	}
+	fclose(f);
+	if (ret)
+		bench_note("this process has no group in %s\n", site->cgroup_root);
+	return ret;
+}
+
+/* A v2 group gets its memory controller from its parent. */
+static int enable_memory(struct bench_site *site)
+{
+	char path[512], enabled[512] = "";
+
+	if (strcmp(site->kind, "v2"))
+		return 0;
+
+	snprintf(path, sizeof(path), "%s/cgroup.subtree_control",
+		 site->cgroup_root);
+	read_key(path, "", enabled, sizeof(enabled));
+	if (!has_word(enabled, "memory")) {
+		if (bench_write(path, "+memory"))
+			return bench_error("cannot enable the memory controller in %s",
+					   path);
+		site->enabled_memory = true;
+	}
+
+	snprintf(path, sizeof(path), "%s/cgroup.subtree_control", site->cgroup);
+	if (bench_write(path, "+memory"))
+		return bench_error("cannot enable the memory controller in %s",
+				   path);
+	return 0;
+}
+
+int bench_site_open(struct bench_site *site, const struct bench_options *opt)
+{
+	const char *tmp = getenv("TMPDIR");
+	char path[320];
+	int ret;
+
+	snprintf(site->dir, sizeof(site->dir), "%s/mm_reclaim.XXXXXX",
+		 tmp && strlen(tmp) < 100 ? tmp : "/tmp");
+	if (!mkdtemp(site->dir)) {
+		site->dir[0] = '\0';
+		return bench_error("cannot create a directory in /tmp; set TMPDIR");
+	}
+
+	/* Mounts in a namespace of our own go away even if we are killed. */
+	if (!opt->keep) {
+		if (unshare(CLONE_NEWNS))
+			return bench_error("cannot get a mount namespace");
+		if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
+			return bench_error("cannot make the mounts private");
+	}
+
+	if (mount("mm_reclaim", site->dir, "tmpfs", 0, "mode=0755"))
+		return bench_error("cannot mount a tmpfs at %s", site->dir);
+	site->base_mounted = true;
+
+	snprintf(path, sizeof(path), "%s/s", site->dir);
+	if (mkdir(path, 0755))
+		return bench_error("cannot create %s", path);
+
+	ret = choose_cgroup(site, opt);
+	if (ret)
+		return ret;
+	if (find_home(site))
+		return -1;
+
+	snprintf(path, sizeof(path), "%.255s/mm_reclaim.%d", site->cgroup_root,
+		 getpid());
+	if (mkdir(path, 0755))
+		return bench_error("cannot create %s", path);
+	snprintf(site->cgroup, sizeof(site->cgroup), "%s", path);
+
+	return enable_memory(site);
+}
+
+static void group_path(const struct bench_site *site, unsigned int i,
+		       const char *file, char *path, size_t size)
+{
+	snprintf(path, size, "%s/%u%s", site->cgroup, i, file);
+}
+
+static void mount_path(const struct bench_site *site, unsigned int i,
+		       const char *file, char *path, size_t size)
+{
+	snprintf(path, size, "%s/s/%u%s", site->dir, i, file);
+}
+
+int bench_create(struct bench_site *site, unsigned int n, struct bench_times *ns)
+{
+	u64 start = bench_now();
+	char path[400];
+
+	while (site->created < n) {
+		group_path(site, site->created, "", path, sizeof(path));
+		if (mkdir(path, 0755))
+			return bench_error("cannot create group %u of %u",
+					   site->created + 1, n);
+		site->created++;
+		if (bench_interrupted())
+			return -1;
+	}
+	ns->create = bench_now() - start;
+	return 0;
+}
+
+static int mount_one(struct bench_site *site, unsigned int i,
+		     struct bench_times *ns)
+{
+	char path[400];
+	u64 start, took;
+	int fd;
+
+	group_path(site, i, "/cgroup.procs", path, sizeof(path));
+	if (bench_write(path, "0"))
+		return bench_error("cannot join %s", path);
+
+	mount_path(site, i, "", path, sizeof(path));
+	if (mkdir(path, 0755))
+		return bench_error("cannot create %s", path);
+
+	start = bench_now();
+	if (mount("mm_reclaim", path, "tmpfs", 0, NULL))
+		return bench_error("cannot mount tmpfs %u (fs.mount-max too low?)",
+				   i + 1);
+	took = bench_now() - start;
+	site->mounted++;
+	ns->mount_calls += took;
+	if (took > ns->mount_max)
+		ns->mount_max = took;
+
+	mount_path(site, i, "/file", path, sizeof(path));
+	fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return bench_error("cannot create %s", path);
+	close(fd);
+	return 0;
+}
+
+int bench_mount(struct bench_site *site, unsigned int n, struct bench_times *ns)
+{
+	u64 start = bench_now();
+
+	while (site->mounted < n) {
+		if (mount_one(site, site->mounted, ns))
+			return -1;
+		if (bench_interrupted())
+			return -1;
+	}
+	ns->mount = bench_now() - start;
+
+	if (bench_write(site->home, "0"))
+		return bench_error("cannot return to %s", site->home);
+	return 0;
+}
+
+/*
+ * Times the writes themselves; @ns may be NULL. The file stays open between
+ * them: each new look-up would leave the next write something to reclaim.
+ */
+int bench_drop(const char *value, unsigned int n, u64 *ns)
+{
+	const char *path = "/proc/sys/vm/drop_caches";
+	ssize_t len = strlen(value);
+	unsigned int i;
+	int fd, ret = 0;
+
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return bench_error("cannot open %s", path);
+
+	for (i = 0; i < n && !ret; i++) {
+		u64 start = bench_now();
+
+		if (pwrite(fd, value, len, 0) != len)
+			ret = bench_error("cannot write %s to %s", value, path);
+		if (ns)
+			ns[i] = bench_now() - start;
+		if (bench_interrupted())
+			ret = -1;
+	}
+	close(fd);
+	return ret;
+}
+
+int bench_unmount(struct bench_site *site, struct bench_times *ns)
+{
+	u64 start = bench_now();
+	char path[400];
+
+	while (site->mounted) {
+		mount_path(site, site->mounted - 1, "", path, sizeof(path));
+		if (umount2(path, 0))
+			return bench_error("cannot unmount %s", path);
+		site->mounted--;
+	}
+	ns->unmount = bench_now() - start;
+	return 0;
+}
+
+int bench_remove(struct bench_site *site, struct bench_times *ns)
+{
+	u64 start = bench_now();
+	char path[400];
+
+	while (site->created) {
+		group_path(site, site->created - 1, "", path, sizeof(path));
+		if (rmdir(path))
+			return bench_error("cannot remove %s", path);
+		site->created--;
+	}
+	ns->remove = bench_now() - start;
+	return 0;
+}
+
+int bench_count_mounts(const struct bench_site *site)
+{
+	char line[1024], prefix[160];
+	int n = 0;
+	FILE *f;
+
+	snprintf(prefix, sizeof(prefix), " %s/s/", site->dir);
+	f = fopen("/proc/self/mountinfo", "re");
+	if (!f)
+		return bench_error("cannot read /proc/self/mountinfo");
+	while (fgets(line, sizeof(line), f))
+		n += !!strstr(line, prefix);
+	fclose(f);
+	return n;
+}
+
+int bench_count_groups(const struct bench_site *site)
+{
+	struct dirent *entry;
+	int n = 0;
+	DIR *dir;
+
+	dir = opendir(site->cgroup);
+	if (!dir)
+		return bench_error("cannot read %s", site->cgroup);
+	while ((entry = readdir(dir)))
+		n += entry->d_type == DT_DIR && entry->d_name[0] != '.';
+	closedir(dir);
+	return n;
+}
+
+/*
+ * A removed group lives on until the last reference to it is gone. Returns how
+ * many never went, or -1 where the kernel does not tell.
+ */
+long bench_drain(const struct bench_site *site, struct bench_times *ns)
+{
+	u64 start = bench_now();
+	char path[400], text[32];
+	long dying = -1;
+
+	snprintf(path, sizeof(path), "%s/cgroup.stat", site->cgroup);
+	while (!read_key(path, "nr_dying_descendants ", text, sizeof(text))) {
+		dying = atol(text);
+		ns->drain = bench_now() - start;
+		if (!dying || ns->drain > DRAIN_LIMIT_NS || bench_interrupted())
+			break;
+		usleep(DRAIN_POLL_US);
+	}
+	return dying;
+}
+
+/* Undoes whatever of the workload exists, also after a failure. */
+int bench_site_close(struct bench_site *site)
+{
+	struct bench_times ns;
+	char path[512];
+	int ret = 0;
+
+	if (site->home[0] && bench_write(site->home, "0"))
+		ret = bench_error("cannot return to %s", site->home);
+	if (bench_unmount(site, &ns) || bench_remove(site, &ns))
+		ret = -1;
+	if (site->cgroup[0] && rmdir(site->cgroup))
+		ret = bench_error("cannot remove %s", site->cgroup);
+	if (site->enabled_memory) {
+		snprintf(path, sizeof(path), "%s/cgroup.subtree_control",
+			 site->cgroup_root);
+		if (bench_write(path, "-memory"))
+			ret = bench_error("cannot restore %s", path);
+	}
+	/* Lazily: a cgroup file system may be mounted inside. */
+	if (site->base_mounted && umount2(site->dir, MNT_DETACH))
+		ret = bench_error("cannot unmount %s", site->dir);
+	if (site->dir[0] && rmdir(site->dir))
+		ret = bench_error("cannot remove %s", site->dir);
+	return ret;
+}
