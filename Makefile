@@ -9,8 +9,8 @@ ARCH ?= x86_64
 export KSRC QUICK N
 unexport MAKEFLAGS MFLAGS MAKEOVERRIDES VARIANT ARCH
 
-.PHONY: help deps tree kernel kernels kunit test mutants bench lint series \
-	ncheck rustavailable clean distclean
+.PHONY: help deps tree kernel kernels kunit test mutants bench boots lint \
+	series ncheck rustavailable clean distclean
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | \
@@ -40,6 +40,9 @@ mutants: deps tree ## show that the suites catch each documented mutation
 
 bench: deps kernels ## boot and measure each kernel; QUICK=1 and N="250 500" limit it
 	@scripts/bench/run
+
+boots: deps kernels ## boot the Rust kernel in each way in which it must work
+	@scripts/bench/boots
 
 lint: tree ## checkpatch, rustfmt, clippy and W=1 on the series
 	@scripts/lint

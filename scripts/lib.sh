@@ -103,6 +103,24 @@ load_toolchain() {
 	MAKEVARS+=(LOCALVERSION=)
 }
 
+# scratch_tree DIR: a worktree of the untouched kernel with an index, but without
+# files beside it. git am checks out the few that it changes.
+scratch_tree() {
+	rm -rf "$1"
+	git -C "$TREE" worktree prune
+	git -C "$TREE" worktree add -q --no-checkout --detach "$1" pristine
+	git -C "$1" read-tree pristine
+}
+
+# The parts of "NAME <EMAIL>".
+ident_name() { echo "${1% <*}"; }
+ident_email() { local email=${1#*<}; echo "${email%>}"; }
+
+# Subject of the commit for new files that no patch names, which a mail-ready
+# series must not have.
+# shellcheck disable=SC2034 # for the scripts that source this file
+LEFT_OVER='mm_reclaim: files that no patch names yet'
+
 # One at a time: targets may be made side by side in several terminals.
 lock() {
 	exec 9>"$BUILD/.$1.lock"

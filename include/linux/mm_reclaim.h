@@ -9,6 +9,8 @@
 #ifndef _LINUX_MM_RECLAIM_H
 #define _LINUX_MM_RECLAIM_H
 
+#include <linux/compiler.h>
+#include <linux/kconfig.h>
 #include <linux/types.h>
 
 struct mem_cgroup;
@@ -56,12 +58,22 @@ struct shrinker_map {
  * @flags: state bits
  *
  * Embedded in struct mem_cgroup_per_node. All zeroes is a valid empty info.
- * Only Rust looks inside (rust/mm_reclaim/info.rs).
+ * Only Rust writes it (rust/mm_reclaim/info.rs).
  */
 struct shrinker_info {
 	unsigned long	summary;
 	unsigned long	flags;
 };
+
+/*
+ * Returns whether a memcg has nothing to shrink on a node. With the oracle, that
+ * is what is in doubt.
+ */
+static inline bool shrinker_info_is_empty(struct shrinker_info *info)
+{
+	return !IS_ENABLED(CONFIG_MEMCG_SHRINKER_RUST_VERIFY) &&
+	       !READ_ONCE(info->summary) && !READ_ONCE(info->flags);
+}
 
 /* sizeof a unit, which rust/mm_reclaim/unit.rs defines and checks */
 #define SHRINKER_UNIT_SIZE	528
@@ -79,8 +91,8 @@ long xchg_nr_deferred_memcg(int nid, struct shrinker *shrinker,
 long add_nr_deferred_memcg(long nr, int nid, struct shrinker *shrinker,
 			   struct mem_cgroup *memcg);
 
-unsigned long shrink_slab_memcg(gfp_t gfp_mask, int nid,
-				struct mem_cgroup *memcg, int priority);
+unsigned long __shrink_slab_memcg(gfp_t gfp_mask, int nid,
+				  struct mem_cgroup *memcg, int priority);
 
 struct mem_cgroup *mem_cgroup_iter_cond(struct mem_cgroup *root,
 					struct mem_cgroup *prev,

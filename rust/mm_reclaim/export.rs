@@ -245,7 +245,7 @@ pub(crate) unsafe extern "C" fn add_nr_deferred_memcg(
 ///
 /// The caller must have a reference on `memcg`, and `nid` must be a possible node.
 #[export]
-pub(crate) unsafe extern "C" fn shrink_slab_memcg(
+pub(crate) unsafe extern "C" fn __shrink_slab_memcg(
     gfp_mask: bindings::gfp_t,
     nid: c_int,
     memcg: *mut mem_cgroup,
@@ -273,7 +273,8 @@ unsafe fn iter_next(
     reclaim: *mut mem_cgroup_reclaim_cookie,
     filter: impl FnMut(&MemCgroup) -> Verdict,
 ) -> *mut mem_cgroup {
-    if memcg::is_disabled() {
+    // Without memcgs, a walk doesn't begin.
+    if prev.is_null() && memcg::is_disabled() {
         return ptr::null_mut();
     }
     let root = if root.is_null() {

@@ -72,6 +72,13 @@ impl Id {
 
 type Slots<T> = KVVec<RcuRef<T>>;
 
+/// Returns the place of the first slot from `start` on that `is_match` accepts.
+fn first_from<T>(slots: &[T], start: u32, is_match: impl Fn(&T) -> bool) -> Option<u32> {
+    (start..slots.len() as u32)
+        .zip(slots.get(start as usize..)?)
+        .find_map(|(at, slot)| is_match(slot).then_some(at))
+}
+
 /// Objects of C by id.
 ///
 /// Look-ups need RCU only. [`find_free`](Self::find_free), [`insert`](Self::insert) and
@@ -113,12 +120,10 @@ impl<T> IdTable<T> {
         let start = self.lowest.load(Relaxed);
 
         let (free, len) = self.with_slots(|slots| {
-            let free = slots
-                .iter()
-                .skip(start as usize)
-                .position(RcuRef::is_none)
-                .map(|nr| start.saturating_add(nr as u32));
-            (free, slots.len() as u32)
+            (
+                first_from(slots, start, RcuRef::is_none),
+                slots.len() as u32,
+            )
         });
         let id = free.unwrap_or(len);
 
@@ -187,13 +192,7 @@ impl<T> IdTable<T> {
 
     /// Returns the lowest id that is taken and not below `start`.
     fn next(&self, start: u32) -> Option<Id> {
-        self.with_slots(|slots| {
-            slots
-                .iter()
-                .skip(start as usize)
-                .position(|slot| !slot.is_none())
-                .map(|nr| Id(start.saturating_add(nr as u32)))
-        })
+        self.with_slots(|slots| first_from(slots, start, |slot| !slot.is_none()).map(Id))
     }
 
     /// Iterates over the taken ids, lowest first. Ids that are taken or freed meanwhile may be

@@ -162,7 +162,9 @@ impl Map {
             return Ok(());
         }
 
-        let mut units = KVVec::with_capacity(nodes.clone().count(), flags)?;
+        // Not `count()`, which panics on overflow.
+        let nr = nodes.clone().fold(0usize, |nr, _| nr.saturating_add(1));
+        let mut units = KVVec::with_capacity(nr, flags)?;
         for node in nodes {
             let entry = Entry {
                 key: Key { node, index },
@@ -233,7 +235,8 @@ impl Map {
 
 /// What is kept beside a [`Map`] for each node.
 ///
-/// Part of `struct mem_cgroup_per_node`, as `struct shrinker_info`.
+/// Part of `struct mem_cgroup_per_node`, as `struct shrinker_info`. A walk is not even begun if both
+/// words are zero: see `shrinker_info_is_empty()`.
 #[repr(C)]
 pub(crate) struct NodeInfo {
     /// Bit k: a unit whose index is k (mod [`Unit::LEN`]) may have a bit set.

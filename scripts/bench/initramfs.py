@@ -34,7 +34,8 @@ def find_kselftest():
 
 def build_program():
     """Compiles the selftest statically: the guest has no libraries."""
-    program = OUT / "memcg_shrinker_bench"
+    # Of this process alone: other guests may be starting at the same time.
+    program = OUT / f"memcg_shrinker_bench.{os.getpid()}"
     sources = sorted(SELFTEST.glob("*.c"))
     if not sources:
         raise BenchError(f"no sources in {shown(SELFTEST)}")
@@ -73,8 +74,12 @@ def build_initramfs():
     members.append(("TRAILER!!!", 0, b"", (0, 0)))
 
     path = OUT / "initramfs.cpio.gz"
-    with open(path, "wb") as raw, \
+    new = OUT / f"initramfs.{os.getpid()}"
+    with open(new, "wb") as raw, \
          gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as archive:
         for inode, (name, mode, data, rdev) in enumerate(members, 1):
             archive.write(entry(inode, name, mode, data, rdev))
+    program.unlink()
+    # A guest of another process that has begun to read the old one goes on.
+    os.replace(new, path)
     return path

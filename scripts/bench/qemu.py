@@ -77,7 +77,7 @@ def run(machine, kernel, initrd, append, timeout, log):
     args = command(machine, kernel, initrd, append)
     timed_out = False
     start = time.monotonic()
-    with open(log, "wb") as output:
+    with open(log, "w+b") as output:
         output.write((" ".join(args) + "\n").encode())
         output.flush()
         guest = subprocess.Popen(args, stdin=subprocess.DEVNULL, stdout=output,
@@ -91,7 +91,8 @@ def run(machine, kernel, initrd, append, timeout, log):
             if guest.poll() is None:
                 guest.kill()
                 guest.wait()
-    console = log.read_text(errors="replace").replace("\r", "")
+        output.seek(0)
+        console = output.read().decode(errors="replace").replace("\r", "")
     return Ended(time.monotonic() - start, timed_out, guest.returncode, console)
 
 

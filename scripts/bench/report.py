@@ -188,6 +188,10 @@ def text(report):
               goal_table(report["goals"])]
     notes = [f"Not run: {line}" for line in report["skipped"]]
     notes += [f"In doubt: {line}" for line in report["doubts"]]
+    retries = sum(result["retries"] for result in report["results"])
+    if retries:
+        notes.append(f"Started again: {retries} guests in which QEMU ran stale "
+                     "code (Oops: int3)")
     if notes:
         parts.append("\n".join(notes))
     return "\n\n".join(parts) + "\n"

@@ -125,6 +125,7 @@ int bench_site_close(struct bench_site *site);
 int bench_read_memory(struct bench_memory *memory);
 bool bench_is_map_cache(const char *name);
 u64 bench_map_bytes(const struct bench_memory *memory);
+void bench_shrink_caches(const struct bench_memory *memory);
 
 /* calls.c */
 bool bench_is_rust(void);
