@@ -13,13 +13,16 @@
 
 static struct kmem_cache *shrinker_unit_cachep;
 
-/* Called before the first css_alloc, and so before the first unit. */
+/*
+ * Called before the first css_alloc, and so before the first unit. Not merged
+ * with others, so that /proc/slabinfo tells what the maps cost.
+ */
 void __init mm_reclaim_init(void)
 {
 	shrinker_unit_cachep = kmem_cache_create("shrinker_unit",
 						 SHRINKER_UNIT_SIZE,
 						 __alignof__(long),
-						 SLAB_PANIC, NULL);
+						 SLAB_PANIC | SLAB_NO_MERGE, NULL);
 }
 
 void *shrinker_unit_zalloc(gfp_t gfp, int nid)

@@ -9,8 +9,6 @@
 #ifndef _LINUX_MM_RECLAIM_H
 #define _LINUX_MM_RECLAIM_H
 
-#include <linux/compiler.h>
-#include <linux/kconfig.h>
 #include <linux/types.h>
 
 struct mem_cgroup;
@@ -65,16 +63,6 @@ struct shrinker_info {
 	unsigned long	flags;
 };
 
-/*
- * Returns whether a memcg has nothing to shrink on a node. With the oracle, that
- * is what is in doubt.
- */
-static inline bool shrinker_info_is_empty(struct shrinker_info *info)
-{
-	return !IS_ENABLED(CONFIG_MEMCG_SHRINKER_RUST_VERIFY) &&
-	       !READ_ONCE(info->summary) && !READ_ONCE(info->flags);
-}
-
 /* sizeof a unit, which rust/mm_reclaim/unit.rs defines and checks */
 #define SHRINKER_UNIT_SIZE	528
 
@@ -109,8 +97,12 @@ void shrinker_unit_free(void *unit);
 void shrinker_warn_missing_unit(struct mem_cgroup *memcg, int nid, int shrinker_id);
 void mm_reclaim_init(void);
 
-#ifdef CONFIG_MEMCG_SHRINKER_RUST_VERIFY
-/* enum mm_reclaim_mode as int, set at boot */
+/*
+ * The options of the oracle and of the tests are not named here, as most of the
+ * kernel includes this header and would be built again with each of them.
+ */
+
+/* Of the oracle only: enum mm_reclaim_mode as int, set at boot. */
 enum mm_reclaim_mode {
 	MM_RECLAIM_MAPS,
 	MM_RECLAIM_VERIFY,
@@ -120,10 +112,8 @@ enum mm_reclaim_mode {
 extern int mm_reclaim_mode;
 void shrinker_warn_not_empty(struct mem_cgroup *memcg, int nid,
 			     struct shrinker *shrinker, unsigned long count);
-#endif
 
-#ifdef CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST
-/* What the test suites look at; racy unless the caller keeps things quiet. */
+/* Of the tests only: what they look at; racy unless they keep things quiet. */
 bool shrinker_bit_is_set(struct mem_cgroup *memcg, int nid, int shrinker_id);
 bool shrinker_summary_is_set(struct mem_cgroup *memcg, int nid, int shrinker_id);
 bool shrinker_unit_is_installed(struct mem_cgroup *memcg, int nid, int shrinker_id);
@@ -131,7 +121,6 @@ long shrinker_nr_deferred(struct mem_cgroup *memcg, int nid, int shrinker_id);
 
 /* Asked of mm/tests/mm_reclaim. */
 u32 mm_reclaim_test_seed(void);
-#endif
 
 #else /* !CONFIG_MEMCG_SHRINKER_RUST */
 

@@ -36,10 +36,17 @@ pub(crate) fn shrink_memcg(target: &Target<'_>) -> usize {
     let mut start = 0u32;
 
     while let Some((index, bits)) = info.next_pending(start) {
+        let mut is_stale = bits.is_empty();
+
         for offset in bits {
-            freed = freed.wrapping_add(shrink_one(target, &info, Id::new(index, offset)));
+            match shrink_one(target, &info, Id::new(index, offset)) {
+                Visited::Freed(nr) => freed = freed.wrapping_add(nr),
+                Visited::Cleared => is_stale = true,
+            }
         }
-        info.settle(index);
+        if is_stale {
+            info.settle(index);
+        }
         start = index.saturating_add(1);
     }
     verify::check(target, &info);
@@ -48,29 +55,44 @@ pub(crate) fn shrink_memcg(target: &Target<'_>) -> usize {
 
 /// Calls every shrinker, whatever the map says.
 fn shrink_all(target: &Target<'_>, info: &Info<'_>) -> usize {
-    SHRINKERS.iter().fold(0, |freed, id| {
-        freed.wrapping_add(shrink_one(target, info, id))
-    })
+    let mut freed = 0usize;
+
+    for id in SHRINKERS.iter() {
+        if let Visited::Freed(nr) = shrink_one(target, info, id) {
+            freed = freed.wrapping_add(nr);
+            // A shrinker that has objects but no unit is found only if the next walk, too, looks
+            // everywhere.
+            if !info.is_installed(id) {
+                info.set_stray();
+            }
+        }
+    }
+    freed
+}
+
+/// What came of a bit.
+enum Visited {
+    /// It stays: the shrinker freed this many objects, and may have more.
+    Freed(usize),
+    /// It was cleared: there is nothing to shrink.
+    Cleared,
 }
 
 /// Calls one shrinker, and clears its bit if it is empty.
-fn shrink_one(target: &Target<'_>, info: &Info<'_>, id: Id) -> usize {
-    let Some(shrinker) = find(info, id) else {
-        return 0;
+fn shrink_one(target: &Target<'_>, info: &Info<'_>, id: Id) -> Visited {
+    let shrinker = match find(info, id) {
+        Ok(shrinker) => shrinker,
+        Err(visited) => return visited,
     };
 
     // Without kernel memory accounting, only shrinkers that don't depend on it have objects.
     if !memcg::is_kmem_online() && !shrinker.is_nonslab() {
         info.clear(id);
-        return 0;
+        return Visited::Cleared;
     }
 
     if let Shrunk::Freed(freed) = shrinker.shrink(target) {
-        // Only a walk that looks everywhere gets here without a unit; so must the next one then.
-        if !info.is_installed(id) {
-            info.set_stray();
-        }
-        return freed;
+        return Visited::Freed(freed);
     }
 
     // An object that was added after the count and before the bit was cleared has its bit cleared
@@ -79,20 +101,20 @@ fn shrink_one(target: &Target<'_>, info: &Info<'_>, id: Id) -> usize {
     match shrinker.shrink(target) {
         Shrunk::Freed(freed) => {
             info.set(id);
-            freed
+            Visited::Freed(freed)
         }
-        Shrunk::Empty => 0,
+        Shrunk::Empty => Visited::Cleared,
     }
 }
 
-/// Gets the shrinker whose bit is set.
-fn find(info: &Info<'_>, id: Id) -> Option<ShrinkerRef> {
+/// Gets the shrinker whose bit is set, or returns what came of the bit.
+fn find(info: &Info<'_>, id: Id) -> Result<ShrinkerRef, Visited> {
     let guard = rcu::read_lock();
 
     if let Some(shrinker) = SHRINKERS.get(id, &guard) {
         // While it can't be referenced it is not registered yet, or not any more. Its bit stays: in
         // the one case its objects need it, in the other the next walk finds the id free.
-        return shrinker.try_get();
+        return shrinker.try_get().ok_or(Visited::Freed(0));
     }
 
     // The id was free, but another shrinker may have taken it and set the bit before it was cleared
@@ -101,5 +123,5 @@ fn find(info: &Info<'_>, id: Id) -> Option<ShrinkerRef> {
     if SHRINKERS.get(id, &guard).is_some() {
         info.set(id);
     }
-    None
+    Err(Visited::Cleared)
 }

@@ -83,8 +83,9 @@ def check_configs(arms):
 
 
 # Where QEMU before 8.1 translates code while another CPU patches it, it may
-# keep a breakpoint that is gone from memory. That is no fault of the kernel,
-# so such a guest is started again, and the report says how many were.
+# keep a breakpoint that is gone from memory (its commit deba78709ae8 "accel/tcg:
+# Always lock pages before translation"). That is no fault of the kernel, so such
+# a guest is started again, and the report says how many were.
 STALE_CODE = re.compile(r"Oops: int3: ")
 RETRIES = 3
 

@@ -58,6 +58,8 @@ def linear(table):
 def check(table):
     return [
         at_least(table, "idle drop_caches 2", "idle2", 12, "faster"),
+        at_least(table, "drop_caches 2, nothing left at all", "empty2", 12,
+                 "faster"),
         linear(table),
         maps(table),
         not_slower(table, "creating groups", "create"),

@@ -32,7 +32,7 @@ def points(report, arm, metric):
     return list(zip(*found))
 
 
-def draw(axes, report, metric, faint=False):
+def draw(axes, report, metric, faint=None):
     for arm, style in STYLE.items():
         found = points(report, arm, metric)
         if not found:
@@ -46,7 +46,7 @@ def draw(axes, report, metric, faint=False):
     if faint:
         # Last in the legend: error bars come after lines there.
         axes.errorbar([], [], yerr=[], color="#555555", linewidth=1,
-                      linestyle=":", label="dotted: all of SUnreclaim")
+                      linestyle=":", label=f"dotted: {faint}")
 
 
 def guides(axes, report, metric):
@@ -93,10 +93,11 @@ def main():
     figure, (time, memory) = pyplot.subplots(1, 2, figsize=(11, 5))
     draw(time, report, "idle2")
     guides(time, report, "idle2")
+    draw(time, report, "empty2", faint="nothing left at all")
     finish(time, sizes, "Time of an idle drop_caches (writing 2)", "ms")
     draw(memory, report, "maps")
     guides(memory, report, "maps")
-    draw(memory, report, "sunreclaim", faint=True)
+    draw(memory, report, "sunreclaim", faint="all of SUnreclaim")
     finish(memory, sizes, "Memory for shrinker maps (kmalloc-1k and own caches)",
            "MiB above the level without groups")
     figure.text(0.5, 0.01,

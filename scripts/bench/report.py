@@ -17,8 +17,11 @@ from stats import METRICS, Table
 NOTES = """\
 Median (minimum to maximum) over the rounds; times in ms, memory in MiB above
 the level before there were groups. Ratios are medians of the ratios within
-each round. A time of drop_caches is that of one write(2); "later calls" and
-"nothing left" are medians of the calls in one guest."""
+each round. A time of drop_caches is that of one write(2); those of "later
+calls", "all dropped" and "nothing left" are medians of the calls in one guest.
+"All dropped" is after five drops, which leave one kernfs dentry in each group
+that drop_caches never frees; "nothing left" is after that has been taken away
+through the shrinkers' debugfs files."""
 
 
 def number(value, unit):
@@ -98,7 +101,8 @@ def describe(machine):
     return (f"{machine['date']}, {machine['cpu']}, {machine['cores']} CPUs, "
             f"{machine['qemu']}, {machine['accel']}; guests: {machine['guest_cpus']} "
             f"CPUs, {machine['guest_memory_mib']} MiB, Linux {machine['kernel']}, "
-            f"clock {machine['clock']}, {machine['rounds']} rounds")
+            f"clock {machine['clock']}, {machine['rounds']} rounds"
+            + (", groups joined from home" if machine["from_home"] else ""))
 
 
 def summary_table(table):

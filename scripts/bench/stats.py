@@ -49,8 +49,11 @@ def ms(nanoseconds):
 
 # name: (label, unit, function of one guest's result)
 METRICS = {
-    "idle2": ("drop_caches 2, nothing left to drop", "ms",
+    "idle2": ("drop_caches 2, all dropped", "ms",
               lambda r: ms(statistics.median(r["ns"]["drop2"]))),
+    "empty2": ("drop_caches 2, nothing left at all", "ms",
+               lambda r: ms(statistics.median(r["ns"]["empty2"]))
+               if r["ns"]["empty2"] else None),
     "first3": ("drop_caches 3, first call", "ms",
                lambda r: ms(r["ns"]["drop3"][0])),
     "later3": ("drop_caches 3, later calls", "ms",

@@ -259,13 +259,14 @@ static void id_lookup_owner(struct race_thread *thread)
 	int ret;
 
 	mutex_lock(&shrinker_mutex);
-	race_jitter(thread);
+	/* The walk has a longer way to go until it looks the id up. */
+	race_delay(thread, 2048);
 	ret = shrinker_id_alloc(lookup->shrinker);
 	set_shrinker_bit(memcg, lookup->nid, lookup->id);
 	mutex_unlock(&shrinker_mutex);
-	race_expect(thread->race, !ret, ret, 0);
-	if (ret)
-		lookup->shrinker->id = -1;
+	race_expect(thread->race, ret == lookup->id, ret, lookup->id);
+	if (ret >= 0)
+		lookup->shrinker->id = ret;
 	thread->hits[OWNERS]++;
 }
 

@@ -213,13 +213,21 @@ static void iter_cookie_is_shared(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, iter_find(tree, a), 0);
 	mem_cgroup_iter_break(root, a);
 
-	/* Broken off: the others still get the rest. */
+	/* Broken off: the next one still gets the rest. */
 	b = NULL;
 	for (i = 1; i < NR_NODES; i++) {
 		b = mem_cgroup_iter(root, b, &two);
 		KUNIT_EXPECT_EQ(test, iter_find(tree, b), i);
 	}
-	KUNIT_EXPECT_NULL(test, mem_cgroup_iter(root, b, &two));
+	mem_cgroup_iter_break(root, b);
+
+	/* Who comes when no group is left gets a whole round nevertheless. */
+	a = NULL;
+	for (i = 0; i < NR_NODES; i++) {
+		a = mem_cgroup_iter(root, a, &one);
+		KUNIT_EXPECT_EQ(test, iter_find(tree, a), i);
+	}
+	KUNIT_EXPECT_NULL(test, mem_cgroup_iter(root, a, &one));
 }
 
 /*
@@ -261,7 +269,7 @@ static void iter_cookie_group_goes(struct kunit *test)
 /* What the threads count. */
 enum { WALKS, VISITS, GROUPS, ROUNDS };
 
-#define NR_PINNED	16
+#define NR_PINNED	512
 
 /**
  * struct iter_race - the state of a race
@@ -272,7 +280,7 @@ enum { WALKS, VISITS, GROUPS, ROUNDS };
  * @visits: how often all shared walks together returned each group that stays,
  *	the last two being @middle and @last
  * @generation: of the shared walk, at the start
- * @pinned: groups that were removed in this round, but are still referenced
+ * @pinned: groups that were removed, but are still referenced
  * @nr_pinned: how many
  * @serial: to name groups
  * @skipped: the filter was asked for something below @middle or @last
@@ -343,7 +351,7 @@ static void iter_race_churn(struct race_thread *thread)
 		 * If the group where a shared walk stands is released, the
 		 * walk begins anew, and groups before it are returned twice.
 		 * That is as it should be, but cannot be counted: keep those
-		 * in the middle until the round is over. Behind the last one
+		 * in the middle, see iter_race_unpin(). Behind the last one
 		 * that is counted, it does not matter.
 		 */
 		test_group_put(&made[1]);
@@ -468,6 +476,28 @@ static void iter_race_first_walker(struct race_thread *thread)
 		iter_race_churn(thread);
 }
 
+/*
+ * Let go of the removed groups that are offline. Ours is the last reference
+ * then, so that no walk finds the group again, and as this is called between
+ * two rounds none stands there. Before it is offline, walks still return it.
+ */
+static void iter_race_unpin(struct iter_race *ir, int most)
+{
+	int i, kept = 0;
+
+	for (i = 0; i < ir->nr_pinned; i++) {
+		struct test_group *group = &ir->pinned[i];
+		bool full = ir->nr_pinned - i > most;
+
+		if ((full || !css_is_online(&group->memcg->css)) &&
+		    test_group_wait_offline(group))
+			test_group_put(group);
+		else
+			ir->pinned[kept++] = *group;
+	}
+	ir->nr_pinned = kept;
+}
+
 static void iter_race_check(struct race *race)
 {
 	struct race_thread *thread = &race->threads[0];
@@ -494,8 +524,7 @@ static void iter_race_check(struct race *race)
 	race_expect(race, !atomic_read(&ir->skipped), 0, 0);
 	race_expect(race, !ir->tree->strange, 0, 0);
 
-	while (ir->nr_pinned)
-		test_group_put(&ir->pinned[--ir->nr_pinned]);
+	iter_race_unpin(ir, NR_PINNED / 2);
 }
 
 static void iter_race_run(struct kunit *test, bool cookie)
@@ -533,6 +562,7 @@ static void iter_race_run(struct kunit *test, bool cookie)
 		.priv = ir,
 	};
 	race_run(race);
+	iter_race_unpin(ir, 0);
 
 	/*
 	 * Each round was announced to those that wait for its end, but for
@@ -568,7 +598,7 @@ static struct kunit_case iter_cases[] = {
 };
 
 static struct kunit_suite iter_suite = {
-	.name = "mm_reclaim_iter",
+	.name = "mm_reclaim_iter_race",
 	.suite_init = test_suite_init,
 	.suite_exit = test_suite_exit,
 	.init = test_fixture_init,

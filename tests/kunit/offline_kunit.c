@@ -18,6 +18,9 @@
 #define NR_ITEMS	64
 #define NR_GROWN	32
 
+/* How often a thread uses the groups before it looks at anything else. */
+#define NR_USES		200
+
 /* What the threads count. */
 enum { GONE, DEFERRED, LATE, OBJECTS, INSTALLS, WALKS };
 
@@ -78,32 +81,38 @@ static void offline_expect_bare(struct race *race, struct mem_cgroup *memcg,
 	}
 }
 
+static void offline_add_deferred(struct race_thread *thread, int i)
+{
+	struct offline *off = thread->race->priv;
+	struct mem_cgroup *memcg = off->groups[i].memcg;
+	long nr = 1 + race_random(thread, 1000);
+
+	thread->hits[DEFERRED]++;
+	thread->hits[LATE] += css_is_dying(&memcg->css);
+	add_nr_deferred_memcg(nr, off->nid, off->work->shrinker, memcg);
+	off->deferred[thread->nr] += nr;
+}
+
 static void offline_use_one(struct race_thread *thread)
 {
 	struct offline *off = thread->race->priv;
 	int i = race_random(thread, off->nr_groups);
 	struct mem_cgroup *memcg = off->groups[i].memcg;
-	struct shrinker *shrinker = off->work->shrinker;
 	struct offline_item *item;
 	long nr;
 
-	switch (race_random(thread, 8)) {
+	switch (race_random(thread, 6)) {
 	case 0:
-	case 1:
-	case 2:
-		nr = 1 + race_random(thread, 1000);
-		thread->hits[DEFERRED]++;
-		thread->hits[LATE] += css_is_dying(&memcg->css);
-		add_nr_deferred_memcg(nr, off->nid, shrinker, memcg);
-		off->deferred[thread->nr] += nr;
+		offline_add_deferred(thread, i);
 		break;
-	case 3:
-		nr = xchg_nr_deferred_memcg(off->nid, shrinker, memcg);
+	case 1:
+		nr = xchg_nr_deferred_memcg(off->nid, off->work->shrinker,
+					    memcg);
 		off->deferred[thread->nr] -= nr;
 		race_expect(thread->race, nr >= 0, nr, i);
 		break;
-	case 4:
-	case 5:
+	case 2:
+	case 3:
 		item = &off->items[thread->nr][race_random(thread, NR_ITEMS)];
 		if (!list_empty(&item->lru)) {
 			list_lru_del(&off->ts->lru, &item->lru, off->nid,
@@ -118,17 +127,38 @@ static void offline_use_one(struct race_thread *thread)
 				list_lru_add(&off->ts->lru, &item->lru,
 					     off->nid, memcg);
 		break;
-	case 6:
+	case 4:
 		if (install_shrinker_unit(memcg, off->base + BITS_PER_LONG *
 					  race_random(thread, NR_GROWN),
 					  GFP_KERNEL))
 			race_fail(thread->race, "a unit", i, 0);
 		thread->hits[INSTALLS]++;
 		break;
-	case 7:
+	case 5:
 		test_walk(memcg, off->nid);
 		thread->hits[WALKS]++;
 		break;
+	}
+}
+
+/*
+ * Use all groups a little, and the one that goes offline next a lot: maps are
+ * closed one after the other, and each of them in less than a microsecond.
+ */
+static void offline_use(struct race_thread *thread, int *next)
+{
+	struct offline *off = thread->race->priv;
+	int i, n;
+
+	for (i = 0; i < NR_USES; i++) {
+		offline_use_one(thread);
+		for (n = 0; n < 8; n++) {
+			while (*next < off->nr_groups - 1 &&
+			       !css_is_online(&off->groups[*next].memcg->css))
+				++*next;
+			offline_add_deferred(thread, *next);
+		}
+		cond_resched();
 	}
 }
 
@@ -136,39 +166,36 @@ static void offline_use_one(struct race_thread *thread)
 static void offline_user(struct race_thread *thread)
 {
 	struct offline *off = thread->race->priv;
-	int i;
+	unsigned int n = 0;
+	int next = 0;
 
 	do {
-		for (i = 0; i < 32; i++)
-			offline_use_one(thread);
+		offline_use(thread, &next);
 		/* Grace periods are what everybody waits for. */
-		usleep_range(10, 50);
+		if (++n % 16 == 0)
+			usleep_range(10, 50);
 	} while (READ_ONCE(off->nr_offline) < off->nr_groups &&
 		 !race_failed(thread->race));
 
 	/* And a little more, as some users are late. */
-	for (i = 0; i < 64; i++)
-		offline_use_one(thread);
+	offline_use(thread, &next);
 }
 
 static void offline_remover(struct race_thread *thread)
 {
 	struct offline *off = thread->race->priv;
-	int i, used = 0;
+	int i, n;
 
 	for (i = 0; i < off->nr_groups; i++) {
 		if (test_group_rmdir(&off->groups[i]))
 			race_fail(thread->race, "an empty group", i, 0);
-		for (used = 0; used < 8; used++)
+		for (n = 0; n < 8; n++)
 			offline_use_one(thread);
 	}
+	/* Now leave this CPU to those who take them offline. */
 	for (i = 0; i < off->nr_groups; i++) {
-		while (css_is_online(&off->groups[i].memcg->css) &&
-		       !race_failed(thread->race)) {
-			for (used = 0; used < 32; used++)
-				offline_use_one(thread);
-			usleep_range(10, 50);
-		}
+		if (!test_group_wait_offline(&off->groups[i]))
+			race_fail(thread->race, "a group offline", i, 0);
 		WRITE_ONCE(off->nr_offline, i + 1);
 		thread->hits[GONE]++;
 	}
@@ -319,7 +346,7 @@ static void offline_run(struct kunit *test, bool far)
 			[INSTALLS] = "installs",
 			[WALKS] = "walks",
 		},
-		.min_hits = { 100, 5000, 2000, 2000, 1000, 1000 },
+		.min_hits = { 100, 20000, 5000, 2000, 1000, 1000 },
 		.priv = off,
 	};
 	race_run(race);

@@ -66,10 +66,19 @@ void race_jitter(struct race_thread *thread)
 		barrier();
 }
 
+/* Wait for a random time of up to @max turns of an empty loop. */
+void race_delay(struct race_thread *thread, u32 max)
+{
+	u32 n = race_random(thread, max);
+
+	while (n--)
+		barrier();
+}
+
 static void race_meet(struct race *race)
 {
 	int phase = atomic_read(&race->phase);
-	unsigned long spins = 0;
+	unsigned long start = jiffies, spins = 0;
 
 	if (atomic_inc_return(&race->arrived) == race->nr_threads) {
 		atomic_set(&race->arrived, 0);
@@ -87,7 +96,7 @@ static void race_meet(struct race *race)
 		else
 			cond_resched();
 		/* One of us sleeps: do not be in the way of its wakeup. */
-		if (spins > 100000)
+		if (time_after(jiffies, start + 2))
 			usleep_range(20, 50);
 	}
 }

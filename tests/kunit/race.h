@@ -93,5 +93,6 @@ static inline u32 race_random(struct race_thread *thread, u32 below)
 }
 
 void race_jitter(struct race_thread *thread);
+void race_delay(struct race_thread *thread, u32 max);
 
 #endif /* _MM_RECLAIM_RACE_H */

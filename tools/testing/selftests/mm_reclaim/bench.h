@@ -21,6 +21,7 @@ struct bench_options {
 	bool keep;		/* leave groups and mounts behind */
 	bool v1;		/* insist on a cgroup v1 memory hierarchy */
 	bool any;		/* go on without a memory controller */
+	bool from_home;		/* join each group from the first one */
 	bool shrinker_debug;	/* exercise the shrinkers' debugfs files */
 };
 
@@ -46,6 +47,7 @@ struct bench_times {
 	u64 mount_max;		/* the slowest single mount(2) */
 	u64 drop3[BENCH_DROPS];
 	u64 drop2[BENCH_DROPS];
+	u64 empty2[BENCH_DROPS];	/* with nothing left at all */
 	u64 unmount;
 	u64 remove;
 	u64 drain;		/* until the removed groups are really gone */
@@ -76,6 +78,7 @@ struct bench_result {
 	unsigned int nr_probes;
 	struct bench_probe probes[BENCH_MAX_PROBES];
 	struct bench_debugfs debugfs;
+	bool emptied;			/* ns.empty2 has been measured */
 	long dying;			/* groups that never went; -1: unknown */
 };
 
@@ -112,7 +115,8 @@ int bench_write(const char *path, const char *text);
 /* 0, -1 (failed) or 1 (there is no memory controller). */
 int bench_site_open(struct bench_site *site, const struct bench_options *opt);
 int bench_create(struct bench_site *site, unsigned int n, struct bench_times *ns);
-int bench_mount(struct bench_site *site, unsigned int n, struct bench_times *ns);
+int bench_mount(struct bench_site *site, const struct bench_options *opt,
+		struct bench_times *ns);
 int bench_drop(const char *value, unsigned int n, u64 *ns);
 int bench_unmount(struct bench_site *site, struct bench_times *ns);
 int bench_remove(struct bench_site *site, struct bench_times *ns);
@@ -131,8 +135,11 @@ void bench_shrink_caches(const struct bench_memory *memory);
 bool bench_is_rust(void);
 void bench_count_calls(struct bench_result *result);
 
-/* shrinker_debug.c: 0, -1 (failed) or 1 (there is no such directory). */
-int bench_shrinker_debug(struct bench_debugfs *debugfs);
+/*
+ * shrinker_debug.c: for the shrinkers whose name has this prefix. Returns 0, -1
+ * (failed) or 1 (there are no such files).
+ */
+int bench_shrinker_debug(struct bench_debugfs *debugfs, const char *prefix);
 
 /* guest.c: for the first process of a guest; only its child returns. */
 void bench_guest_init(void);

@@ -144,6 +144,8 @@ void bench_print_json(const struct bench_site *site,
 	json_array("drop3", ns->drop3, BENCH_DROPS);
 	printf(",");
 	json_array("drop2", ns->drop2, BENCH_DROPS);
+	printf(",");
+	json_array("empty2", ns->empty2, result->emptied ? BENCH_DROPS : 0);
 	printf("},\"dying\":%ld,\"memory\":{", result->dying);
 	json_memory("start", &result->start);
 	printf(",");
@@ -183,6 +185,8 @@ void bench_print_figures(const struct bench_options *opt,
 			   ns->unmount / 1e6, ns->remove / 1e6);
 	note_drops("3", ns->drop3);
 	note_drops("2", ns->drop2);
+	if (result->emptied)
+		note_drops("2, nothing left at all", ns->empty2);
 	bench_note("SUnreclaim %+lld KiB, Percpu %+lld KiB, shrinker maps %+lld KiB\n",
 		   (long long)(result->dropped.sunreclaim - result->start.sunreclaim) / 1024,
 		   (long long)(result->dropped.percpu - result->start.percpu) / 1024,

@@ -141,7 +141,7 @@ static int visit(const char *dir, struct bench_debugfs *debugfs)
 	return ret;
 }
 
-int bench_shrinker_debug(struct bench_debugfs *debugfs)
+int bench_shrinker_debug(struct bench_debugfs *debugfs, const char *prefix)
 {
 	struct dirent *entry;
 	int ret = 0;
@@ -155,7 +155,8 @@ int bench_shrinker_debug(struct bench_debugfs *debugfs)
 		return errno == ENOENT ? 1 : bench_error("cannot read %s", root);
 
 	while (!ret && (entry = readdir(dir))) {
-		if (entry->d_name[0] == '.')
+		if (entry->d_name[0] == '.' ||
+		    strncmp(entry->d_name, prefix, strlen(prefix)))
 			continue;
 		debugfs->shrinkers++;
 		ret = visit(entry->d_name, debugfs);
