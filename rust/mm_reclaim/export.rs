@@ -7,37 +7,23 @@
 //! C headers: [`include/linux/mm_reclaim.h`](srctree/include/linux/mm_reclaim.h),
 //! [`include/linux/memcontrol.h`](srctree/include/linux/memcontrol.h)
 
-use core::{
-    ffi::c_void,
-    ptr::{
-        self,
-        NonNull, //
-    }, //
-};
+use core::ptr::NonNull;
 use kernel::{
     alloc::Flags,
     bindings::{
         self,
-        mem_cgroup,
-        mem_cgroup_reclaim_cookie, //
+        mem_cgroup, //
     },
     ffi::{
         c_int,
         c_long,
         c_ulong, //
     },
-    prelude::*,
-    sync::aref::ARef, //
+    prelude::*, //
 };
 
 use crate::{
     id::Id,
-    iter::{
-        self,
-        Cookie,
-        Step,
-        Verdict, //
-    },
     lifecycle,
     memcg::{
         self,
@@ -51,6 +37,10 @@ use crate::{
     },
     walk, //
 };
+
+mod iter;
+#[cfg(CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST)]
+mod kunit;
 
 fn to_errno(result: Result) -> c_int {
     match result {
@@ -191,6 +181,26 @@ pub(crate) unsafe extern "C" fn set_shrinker_bit(
     }
 }
 
+/// Says in types whose deferred work is meant; none if the shrinker has no id.
+///
+/// # Safety
+///
+/// `memcg` and `shrinker` must be valid for `'a`, and `nid` a possible node.
+unsafe fn deferred<'a>(
+    nid: c_int,
+    shrinker: *mut bindings::shrinker,
+    memcg: *mut mem_cgroup,
+) -> Option<(&'a MemCgroup, Node, Id)> {
+    // SAFETY: The caller vouches for all three.
+    unsafe {
+        Some((
+            MemCgroup::from_raw(memcg),
+            Node::from_raw(nid),
+            Id::from_raw((*shrinker).id)?,
+        ))
+    }
+}
+
 /// Takes the work that a shrinker left over for a memcg on a node. Does not sleep.
 ///
 /// # Safety
@@ -202,16 +212,9 @@ pub(crate) unsafe extern "C" fn xchg_nr_deferred_memcg(
     shrinker: *mut bindings::shrinker,
     memcg: *mut mem_cgroup,
 ) -> c_long {
-    // SAFETY: The caller vouches for all three.
-    let (memcg, node, id) = unsafe {
-        (
-            MemCgroup::from_raw(memcg),
-            Node::from_raw(nid),
-            Id::from_raw((*shrinker).id),
-        )
-    };
-
-    id.map_or(0, |id| memcg.info(node).take_deferred(id))
+    // SAFETY: As for this function.
+    unsafe { deferred(nid, shrinker, memcg) }
+        .map_or(0, |(memcg, node, id)| memcg.info(node).take_deferred(id))
 }
 
 /// Adds to the work that a shrinker left over for a memcg on a node, and returns the sum. Does not
@@ -227,16 +230,10 @@ pub(crate) unsafe extern "C" fn add_nr_deferred_memcg(
     shrinker: *mut bindings::shrinker,
     memcg: *mut mem_cgroup,
 ) -> c_long {
-    // SAFETY: The caller vouches for all three.
-    let (memcg, node, id) = unsafe {
-        (
-            MemCgroup::from_raw(memcg),
-            Node::from_raw(nid),
-            Id::from_raw((*shrinker).id),
-        )
-    };
-
-    id.map_or(0, |id| lifecycle::add_deferred(memcg, node, id, nr))
+    // SAFETY: As for this function.
+    unsafe { deferred(nid, shrinker, memcg) }.map_or(0, |(memcg, node, id)| {
+        lifecycle::add_deferred(memcg, node, id, nr)
+    })
 }
 
 /// Shrinks what a memcg has on a node, and returns the number of objects freed. May sleep.
@@ -260,223 +257,4 @@ pub(crate) unsafe extern "C" fn __shrink_slab_memcg(
         gfp_mask,
         priority,
     })
-}
-
-/// Walks a hierarchy of memcgs: `mem_cgroup_iter()` for any filter.
-///
-/// # Safety
-///
-/// As for [`mem_cgroup_iter_cond`].
-unsafe fn iter_next(
-    root: *mut mem_cgroup,
-    prev: *mut mem_cgroup,
-    reclaim: *mut mem_cgroup_reclaim_cookie,
-    filter: impl FnMut(&MemCgroup) -> Verdict,
-) -> *mut mem_cgroup {
-    // Without memcgs, a walk doesn't begin.
-    if prev.is_null() && memcg::is_disabled() {
-        return ptr::null_mut();
-    }
-    let root = if root.is_null() {
-        MemCgroup::root()
-    } else {
-        // SAFETY: The caller keeps `root` valid.
-        Some(unsafe { MemCgroup::from_raw(root) })
-    };
-    let Some(root) = root else {
-        return ptr::null_mut();
-    };
-
-    let cookie = if reclaim.is_null() {
-        None
-    } else {
-        // SAFETY: The caller vouches for the cookie, which names an existing node, and uses it
-        // for nothing else meanwhile.
-        Some(unsafe {
-            Cookie {
-                shared: root.reclaim_iter(Node::from_raw((*(*reclaim).pgdat).node_id)),
-                generation: &mut (*reclaim).generation,
-            }
-        })
-    };
-
-    // SAFETY: The caller has a reference on `prev`.
-    let prev_ref = (!prev.is_null()).then(|| unsafe { MemCgroup::from_raw(prev) });
-    let next = match iter::next(root, prev_ref, cookie, filter) {
-        None => ptr::null_mut(),
-        Some(Step::Root) => root.as_raw(),
-        Some(Step::Descendant(group)) => ARef::into_raw(group).as_ptr().cast(),
-    };
-
-    // SAFETY: The caller gives `prev` back, and doesn't use it any more.
-    unsafe { iter_put(root.as_raw(), prev) };
-    next
-}
-
-/// Gives a memcg back that a walk below `root` returned.
-///
-/// # Safety
-///
-/// `prev` must be null or come from a walk below `root`, and must not be used any more.
-unsafe fn iter_put(root: *mut mem_cgroup, prev: *mut mem_cgroup) {
-    if prev == root {
-        return;
-    }
-    if let Some(prev) = NonNull::new(prev.cast::<MemCgroup>()) {
-        // SAFETY: The walk got a reference for everything that it returned but `root`.
-        drop(unsafe { ARef::from_raw(prev) });
-    }
-}
-
-/// Walks a hierarchy of memcgs, alone or shared with other reclaimers of a node.
-///
-/// See the kernel-doc of the C function of this name in mm/memcontrol.c. Does not sleep.
-///
-/// # Safety
-///
-/// As for [`mem_cgroup_iter_cond`].
-#[export]
-pub(crate) unsafe extern "C" fn mem_cgroup_iter(
-    root: *mut mem_cgroup,
-    prev: *mut mem_cgroup,
-    reclaim: *mut mem_cgroup_reclaim_cookie,
-) -> *mut mem_cgroup {
-    // SAFETY: As for this function.
-    unsafe { iter_next(root, prev, reclaim, |_| Verdict::Visit) }
-}
-
-/// Walks the memcgs of a hierarchy that pass a filter: [`mem_cgroup_iter`] for a part of it.
-///
-/// `filter` is called with `arg`, under RCU, before a reference is taken. Does not sleep.
-///
-/// # Safety
-///
-/// - `root` must be null, for the root of all, or be kept alive by the caller.
-/// - `prev` must be null, or come from the call before with the same `root`. It is given back.
-/// - `reclaim` must be null, or valid and used by this walk only.
-/// - `filter` must be null, or safe to call with any memcg and `arg`, and must not sleep.
-#[export]
-pub(crate) unsafe extern "C" fn mem_cgroup_iter_cond(
-    root: *mut mem_cgroup,
-    prev: *mut mem_cgroup,
-    reclaim: *mut mem_cgroup_reclaim_cookie,
-    filter: bindings::mem_cgroup_filter_fn,
-    arg: *mut c_void,
-) -> *mut mem_cgroup {
-    let verdict = |memcg: &MemCgroup| {
-        // SAFETY: The caller vouches for `filter` and `arg`.
-        let verdict = filter.map_or(0, |filter| unsafe { filter(memcg.as_raw(), arg) });
-
-        match verdict as u32 {
-            bindings::mem_cgroup_filter_MEM_CGROUP_SKIP => Verdict::Skip,
-            bindings::mem_cgroup_filter_MEM_CGROUP_SKIP_TREE => Verdict::SkipTree,
-            _ => Verdict::Visit,
-        }
-    };
-
-    // SAFETY: As for this function.
-    unsafe { iter_next(root, prev, reclaim, verdict) }
-}
-
-/// Ends a walk before its round is complete. Does not sleep.
-///
-/// # Safety
-///
-/// `root` and `prev` must be as in [`mem_cgroup_iter_cond`].
-#[export]
-pub(crate) unsafe extern "C" fn mem_cgroup_iter_break(
-    root: *mut mem_cgroup,
-    prev: *mut mem_cgroup,
-) {
-    let root = if root.is_null() {
-        MemCgroup::root().map_or(ptr::null_mut(), MemCgroup::as_raw)
-    } else {
-        root
-    };
-
-    // SAFETY: The caller gives `prev` back.
-    unsafe { iter_put(root, prev) };
-}
-
-/// What the test suites look at.
-#[cfg(CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST)]
-mod kunit {
-    use super::*;
-
-    /// Calls `f` with a map and an id.
-    ///
-    /// # Safety
-    ///
-    /// `memcg` must be valid, `nid` a possible node.
-    unsafe fn inspect<R: Default>(
-        memcg: *mut mem_cgroup,
-        nid: c_int,
-        shrinker_id: c_int,
-        f: impl FnOnce(crate::info::Info<'_>, Id) -> R,
-    ) -> R {
-        // SAFETY: The caller vouches for both.
-        let (memcg, node) = unsafe { (MemCgroup::from_raw(memcg), Node::from_raw(nid)) };
-
-        Id::from_raw(shrinker_id).map_or_else(R::default, |id| f(memcg.info(node), id))
-    }
-
-    /// Returns whether the bit of a shrinker is set.
-    ///
-    /// # Safety
-    ///
-    /// `memcg` must be valid, `nid` a possible node.
-    #[export]
-    pub(crate) unsafe extern "C" fn shrinker_bit_is_set(
-        memcg: *mut mem_cgroup,
-        nid: c_int,
-        shrinker_id: c_int,
-    ) -> bool {
-        // SAFETY: As for this function.
-        unsafe { inspect(memcg, nid, shrinker_id, |info, id| info.is_set(id)) }
-    }
-
-    /// Returns whether the summary bit of a shrinker's unit is set.
-    ///
-    /// # Safety
-    ///
-    /// `memcg` must be valid, `nid` a possible node.
-    #[export]
-    pub(crate) unsafe extern "C" fn shrinker_summary_is_set(
-        memcg: *mut mem_cgroup,
-        nid: c_int,
-        shrinker_id: c_int,
-    ) -> bool {
-        // SAFETY: As for this function.
-        unsafe { inspect(memcg, nid, shrinker_id, |info, id| info.is_pending(id)) }
-    }
-
-    /// Returns whether there is a unit for a shrinker.
-    ///
-    /// # Safety
-    ///
-    /// `memcg` must be valid, `nid` a possible node.
-    #[export]
-    pub(crate) unsafe extern "C" fn shrinker_unit_is_installed(
-        memcg: *mut mem_cgroup,
-        nid: c_int,
-        shrinker_id: c_int,
-    ) -> bool {
-        // SAFETY: As for this function.
-        unsafe { inspect(memcg, nid, shrinker_id, |info, id| info.is_installed(id)) }
-    }
-
-    /// Returns the work that a shrinker left over.
-    ///
-    /// # Safety
-    ///
-    /// `memcg` must be valid, `nid` a possible node.
-    #[export]
-    pub(crate) unsafe extern "C" fn shrinker_nr_deferred(
-        memcg: *mut mem_cgroup,
-        nid: c_int,
-        shrinker_id: c_int,
-    ) -> c_long {
-        // SAFETY: As for this function.
-        unsafe { inspect(memcg, nid, shrinker_id, |info, id| info.nr_deferred(id)) }
-    }
 }

@@ -16,15 +16,9 @@
 //! - *Walk against free*: units are used only under an RCU guard.
 
 use kernel::{
-    alloc::{
-        AllocError,
-        Flags, //
-    },
+    alloc::Flags,
     prelude::*,
-    sync::{
-        aref::ARef,
-        rcu, //
-    }, //
+    sync::rcu, //
 };
 
 use crate::{
@@ -38,89 +32,13 @@ use crate::{
         RcuBox,
         RcuSlot, //
     },
+    table::{
+        Entry,
+        Key,
+        Table, //
+    },
     unit::Unit, //
 };
-
-/// Where a unit stands in a table: sorted by node, then by index.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
-    node: Node,
-    index: u32,
-}
-
-struct Entry {
-    key: Key,
-    unit: ARef<Unit>,
-}
-
-impl Entry {
-    fn share(&self) -> Self {
-        Self {
-            key: self.key,
-            unit: self.unit.clone(),
-        }
-    }
-}
-
-/// The installed units of a memcg. Never changes once it is published.
-///
-/// # Invariants
-///
-/// Entries are sorted by key, and no two have the same one.
-struct Table {
-    entries: KVVec<Entry>,
-}
-
-impl Table {
-    fn with_capacity(capacity: usize, flags: Flags) -> Result<Self, AllocError> {
-        // INVARIANT: There are no entries.
-        Ok(Self {
-            entries: KVVec::with_capacity(capacity, flags)?,
-        })
-    }
-
-    #[inline]
-    fn get(&self, key: Key) -> Option<&Unit> {
-        let at = self.entries.binary_search_by_key(&key, |e| e.key).ok()?;
-
-        self.entries.get(at).map(|e| &*e.unit)
-    }
-
-    /// The units of `node` from index `start` on, with their indices.
-    fn on_node(&self, node: Node, start: u32) -> impl Iterator<Item = (u32, &Unit)> {
-        let start = Key { node, index: start };
-        let at = self.entries.partition_point(|e| e.key < start);
-
-        self.entries
-            .get(at..)
-            .unwrap_or_default()
-            .iter()
-            .take_while(move |e| e.key.node == node)
-            .map(|e| (e.key.index, &*e.unit))
-    }
-
-    /// Fills an empty table with `old` and `new`, both sorted and without a key in common.
-    ///
-    /// Does not allocate. Fails if there is too little room.
-    fn merge(&mut self, old: &[Entry], new: &[Entry]) -> Result {
-        let mut old = old.iter().peekable();
-
-        // INVARIANT: Merges two sorted sequences that have no key in common.
-        for entry in new {
-            while let Some(before) = old.next_if(|e| e.key < entry.key) {
-                self.push(before)?;
-            }
-            self.push(entry)?;
-        }
-        old.try_for_each(|e| self.push(e))
-    }
-
-    fn push(&mut self, entry: &Entry) -> Result {
-        self.entries
-            .push_within_capacity(entry.share())
-            .map_err(|_| ENOMEM)
-    }
-}
 
 /// The units of one memcg, on all nodes.
 ///
@@ -191,7 +109,10 @@ impl Map {
             // has installed a unit, and this begins anew.
             let len = {
                 let guard = rcu::read_lock();
-                self.table.read(&guard).get().map_or(0, |t| t.entries.len())
+                self.table
+                    .read(&guard)
+                    .get()
+                    .map_or(0, |t| t.entries().len())
             };
             let capacity = len.saturating_add(units.len());
             let mut new = RcuBox::new(Table::with_capacity(capacity, flags)?, flags)?;
@@ -200,7 +121,7 @@ impl Map {
             let seen = self.table.read(&guard);
             let old = match seen.get() {
                 Some(table) if table.get(key).is_some() => return Ok(()),
-                Some(table) => table.entries.as_slice(),
+                Some(table) => table.entries(),
                 None if seen.is_closed() => return Ok(()),
                 None => &[],
             };
@@ -222,7 +143,7 @@ impl Map {
             return;
         };
 
-        for Entry { key, unit } in table.entries.iter() {
+        for Entry { key, unit } in table.entries() {
             for offset in 0..Unit::LEN {
                 if unit.nr_deferred(offset) != 0 {
                     let nr = unit.take_deferred(offset);

@@ -17,6 +17,7 @@
 //! | [`iter`] | walk a hierarchy of groups | no |
 //! | [`id`] | shrinker ids | no |
 //! | [`info`] | the map of one memcg: install, set, clear | no |
+//! | [`table`] | the list of a memcg's units | no |
 //! | [`unit`], [`bits`] | 64 shrinkers of one memcg and node | no |
 //! | [`cache`], [`node`], [`rcu`] | memory, nodes and RCU as Rust types | yes |
 //!
@@ -35,6 +36,7 @@ mod memcg;
 mod node;
 mod rcu;
 mod shrinker;
+mod table;
 mod unit;
 mod verify;
 mod walk;

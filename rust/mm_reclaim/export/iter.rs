@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The entry points of the iterator.
+
+use core::{
+    ffi::c_void,
+    ptr::{
+        self,
+        NonNull, //
+    }, //
+};
+use kernel::{
+    bindings::{
+        self,
+        mem_cgroup,
+        mem_cgroup_reclaim_cookie, //
+    },
+    prelude::*,
+    sync::aref::ARef, //
+};
+
+use crate::{
+    iter::{
+        self,
+        Cookie,
+        Step,
+        Verdict, //
+    },
+    memcg::{
+        self,
+        MemCgroup, //
+    },
+    node::Node, //
+};
+
+/// Walks a hierarchy of memcgs: `mem_cgroup_iter()` for any filter.
+///
+/// # Safety
+///
+/// As for [`mem_cgroup_iter_cond`].
+unsafe fn iter_next(
+    root: *mut mem_cgroup,
+    prev: *mut mem_cgroup,
+    reclaim: *mut mem_cgroup_reclaim_cookie,
+    filter: impl FnMut(&MemCgroup) -> Verdict,
+) -> *mut mem_cgroup {
+    // Without memcgs, a walk doesn't begin.
+    if prev.is_null() && memcg::is_disabled() {
+        return ptr::null_mut();
+    }
+    let root = if root.is_null() {
+        MemCgroup::root()
+    } else {
+        // SAFETY: The caller keeps `root` valid.
+        Some(unsafe { MemCgroup::from_raw(root) })
+    };
+    let Some(root) = root else {
+        return ptr::null_mut();
+    };
+
+    let cookie = if reclaim.is_null() {
+        None
+    } else {
+        // SAFETY: The caller vouches for the cookie, which names an existing node, and uses it
+        // for nothing else meanwhile.
+        Some(unsafe {
+            Cookie {
+                shared: root.reclaim_iter(Node::from_raw((*(*reclaim).pgdat).node_id)),
+                generation: &mut (*reclaim).generation,
+            }
+        })
+    };
+
+    // SAFETY: The caller has a reference on `prev`.
+    let prev_ref = (!prev.is_null()).then(|| unsafe { MemCgroup::from_raw(prev) });
+    let next = match iter::next(root, prev_ref, cookie, filter) {
+        None => ptr::null_mut(),
+        Some(Step::Root) => root.as_raw(),
+        Some(Step::Descendant(group)) => ARef::into_raw(group).as_ptr().cast(),
+    };
+
+    // SAFETY: The caller gives `prev` back, and doesn't use it any more.
+    unsafe { iter_put(root.as_raw(), prev) };
+    next
+}
+
+/// Gives a memcg back that a walk below `root` returned.
+///
+/// # Safety
+///
+/// `prev` must be null or come from a walk below `root`, and must not be used any more.
+unsafe fn iter_put(root: *mut mem_cgroup, prev: *mut mem_cgroup) {
+    if prev == root {
+        return;
+    }
+    if let Some(prev) = NonNull::new(prev.cast::<MemCgroup>()) {
+        // SAFETY: The walk got a reference for everything that it returned but `root`.
+        drop(unsafe { ARef::from_raw(prev) });
+    }
+}
+
+/// Walks a hierarchy of memcgs, alone or shared with other reclaimers of a node.
+///
+/// See the kernel-doc of the C function of this name in mm/memcontrol.c. Does not sleep.
+///
+/// # Safety
+///
+/// As for [`mem_cgroup_iter_cond`].
+#[export]
+pub(crate) unsafe extern "C" fn mem_cgroup_iter(
+    root: *mut mem_cgroup,
+    prev: *mut mem_cgroup,
+    reclaim: *mut mem_cgroup_reclaim_cookie,
+) -> *mut mem_cgroup {
+    // SAFETY: As for this function.
+    unsafe { iter_next(root, prev, reclaim, |_| Verdict::Visit) }
+}
+
+/// Walks the memcgs of a hierarchy that pass a filter: [`mem_cgroup_iter`] for a part of it.
+///
+/// `filter` is called with `arg`, under RCU, before a reference is taken. Does not sleep.
+///
+/// # Safety
+///
+/// - `root` must be null, for the root of all, or be kept alive by the caller.
+/// - `prev` must be null, or come from the call before with the same `root`. It is given back.
+/// - `reclaim` must be null, or valid and used by this walk only.
+/// - `filter` must be null, or safe to call with any memcg and `arg`, and must not sleep.
+#[export]
+pub(crate) unsafe extern "C" fn mem_cgroup_iter_cond(
+    root: *mut mem_cgroup,
+    prev: *mut mem_cgroup,
+    reclaim: *mut mem_cgroup_reclaim_cookie,
+    filter: bindings::mem_cgroup_filter_fn,
+    arg: *mut c_void,
+) -> *mut mem_cgroup {
+    let verdict = |memcg: &MemCgroup| {
+        // SAFETY: The caller vouches for `filter` and `arg`.
+        let verdict = filter.map_or(0, |filter| unsafe { filter(memcg.as_raw(), arg) });
+
+        match verdict as u32 {
+            bindings::mem_cgroup_filter_MEM_CGROUP_SKIP => Verdict::Skip,
+            bindings::mem_cgroup_filter_MEM_CGROUP_SKIP_TREE => Verdict::SkipTree,
+            _ => Verdict::Visit,
+        }
+    };
+
+    // SAFETY: As for this function.
+    unsafe { iter_next(root, prev, reclaim, verdict) }
+}
+
+/// Ends a walk before its round is complete. Does not sleep.
+///
+/// # Safety
+///
+/// `root` and `prev` must be as in [`mem_cgroup_iter_cond`].
+#[export]
+pub(crate) unsafe extern "C" fn mem_cgroup_iter_break(
+    root: *mut mem_cgroup,
+    prev: *mut mem_cgroup,
+) {
+    let root = if root.is_null() {
+        MemCgroup::root().map_or(ptr::null_mut(), MemCgroup::as_raw)
+    } else {
+        root
+    };
+
+    // SAFETY: The caller gives `prev` back.
+    unsafe { iter_put(root, prev) };
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What the test suites in C look at.
+
+use kernel::{
+    bindings::mem_cgroup,
+    ffi::{
+        c_int,
+        c_long, //
+    },
+    prelude::*, //
+};
+
+use crate::{
+    id::Id,
+    info::Info,
+    memcg::MemCgroup,
+    node::Node, //
+};
+
+/// Calls `f` with a map and an id.
+///
+/// # Safety
+///
+/// `memcg` must be valid, `nid` a possible node.
+unsafe fn inspect<R: Default>(
+    memcg: *mut mem_cgroup,
+    nid: c_int,
+    shrinker_id: c_int,
+    f: impl FnOnce(Info<'_>, Id) -> R,
+) -> R {
+    // SAFETY: The caller vouches for both.
+    let (memcg, node) = unsafe { (MemCgroup::from_raw(memcg), Node::from_raw(nid)) };
+
+    Id::from_raw(shrinker_id).map_or_else(R::default, |id| f(memcg.info(node), id))
+}
+
+/// Returns whether the bit of a shrinker is set.
+///
+/// # Safety
+///
+/// `memcg` must be valid, `nid` a possible node.
+#[export]
+pub(crate) unsafe extern "C" fn shrinker_bit_is_set(
+    memcg: *mut mem_cgroup,
+    nid: c_int,
+    shrinker_id: c_int,
+) -> bool {
+    // SAFETY: As for this function.
+    unsafe { inspect(memcg, nid, shrinker_id, |info, id| info.is_set(id)) }
+}
+
+/// Returns whether the summary bit of a shrinker's unit is set.
+///
+/// # Safety
+///
+/// `memcg` must be valid, `nid` a possible node.
+#[export]
+pub(crate) unsafe extern "C" fn shrinker_summary_is_set(
+    memcg: *mut mem_cgroup,
+    nid: c_int,
+    shrinker_id: c_int,
+) -> bool {
+    // SAFETY: As for this function.
+    unsafe { inspect(memcg, nid, shrinker_id, |info, id| info.is_pending(id)) }
+}
+
+/// Returns whether there is a unit for a shrinker.
+///
+/// # Safety
+///
+/// `memcg` must be valid, `nid` a possible node.
+#[export]
+pub(crate) unsafe extern "C" fn shrinker_unit_is_installed(
+    memcg: *mut mem_cgroup,
+    nid: c_int,
+    shrinker_id: c_int,
+) -> bool {
+    // SAFETY: As for this function.
+    unsafe { inspect(memcg, nid, shrinker_id, |info, id| info.is_installed(id)) }
+}
+
+/// Returns the work that a shrinker left over.
+///
+/// # Safety
+///
+/// `memcg` must be valid, `nid` a possible node.
+#[export]
+pub(crate) unsafe extern "C" fn shrinker_nr_deferred(
+    memcg: *mut mem_cgroup,
+    nid: c_int,
+    shrinker_id: c_int,
+) -> c_long {
+    // SAFETY: As for this function.
+    unsafe { inspect(memcg, nid, shrinker_id, |info, id| info.nr_deferred(id)) }
+}

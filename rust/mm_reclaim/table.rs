@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The table that lists the units of one memcg.
+
+use kernel::{
+    alloc::{
+        AllocError,
+        Flags, //
+    },
+    prelude::*,
+    sync::aref::ARef, //
+};
+
+use crate::{
+    node::Node,
+    unit::Unit, //
+};
+
+/// Where a unit stands in a table: sorted by node, then by index.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key {
+    pub(crate) node: Node,
+    pub(crate) index: u32,
+}
+
+/// A unit, and where it stands.
+pub(crate) struct Entry {
+    pub(crate) key: Key,
+    pub(crate) unit: ARef<Unit>,
+}
+
+impl Entry {
+    fn share(&self) -> Self {
+        Self {
+            key: self.key,
+            unit: self.unit.clone(),
+        }
+    }
+}
+
+/// The installed units of a memcg. Never changes once it is published.
+///
+/// # Invariants
+///
+/// Entries are sorted by key, and no two have the same one.
+pub(crate) struct Table {
+    entries: KVVec<Entry>,
+}
+
+impl Table {
+    /// Creates an empty table with room for `capacity` units.
+    ///
+    /// May sleep if `flags` allow it.
+    pub(crate) fn with_capacity(capacity: usize, flags: Flags) -> Result<Self, AllocError> {
+        // INVARIANT: There are no entries.
+        Ok(Self {
+            entries: KVVec::with_capacity(capacity, flags)?,
+        })
+    }
+
+    /// Returns the entries, sorted.
+    #[inline]
+    pub(crate) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Returns the unit at `key`.
+    #[inline]
+    pub(crate) fn get(&self, key: Key) -> Option<&Unit> {
+        let at = self.entries.binary_search_by_key(&key, |e| e.key).ok()?;
+
+        self.entries.get(at).map(|e| &*e.unit)
+    }
+
+    /// The units of `node` from index `start` on, with their indices.
+    pub(crate) fn on_node(&self, node: Node, start: u32) -> impl Iterator<Item = (u32, &Unit)> {
+        let start = Key { node, index: start };
+        let at = self.entries.partition_point(|e| e.key < start);
+
+        self.entries
+            .get(at..)
+            .unwrap_or_default()
+            .iter()
+            .take_while(move |e| e.key.node == node)
+            .map(|e| (e.key.index, &*e.unit))
+    }
+
+    /// Fills an empty table with `old` and `new`, both sorted and without a key in common.
+    ///
+    /// Does not allocate. Fails if there is too little room.
+    pub(crate) fn merge(&mut self, old: &[Entry], new: &[Entry]) -> Result {
+        let mut old = old.iter().peekable();
+
+        // INVARIANT: Merges two sorted sequences that have no key in common.
+        for entry in new {
+            while let Some(before) = old.next_if(|e| e.key < entry.key) {
+                self.push(before)?;
+            }
+            self.push(entry)?;
+        }
+        old.try_for_each(|e| self.push(e))
+    }
+
+    fn push(&mut self, entry: &Entry) -> Result {
+        self.entries
+            .push_within_capacity(entry.share())
+            .map_err(|_| ENOMEM)
+    }
+}
