@@ -38,8 +38,11 @@ pub(crate) trait Group: AlwaysRefCounted + Sized {
         guard: &'g Guard,
     ) -> Option<&'g Self>;
 
-    /// Returns what a pre-order walk of the hierarchy below the group visits last.
-    fn rightmost_descendant<'g>(&'g self, guard: &'g Guard) -> &'g Self;
+    /// Returns what follows the group and all of its descendants in a pre-order walk of the
+    /// hierarchy below `root`.
+    ///
+    /// Never enters the group's subtree, also if it grows meanwhile.
+    fn next_after_subtree<'g>(&'g self, root: &'g Self, guard: &'g Guard) -> Option<&'g Self>;
 
     /// Gets a reference, unless the group is gone.
     fn try_get(&self) -> Option<ARef<Self>>;
@@ -140,21 +143,22 @@ pub(crate) fn next<T: Group, P: SharedPosition<T>>(
 /// Finds the first group after `pos` that passes the filter and can be referenced.
 fn find_next<'g, T: Group>(
     root: &'g T,
-    mut pos: Option<&'g T>,
+    pos: Option<&'g T>,
     filter: &mut impl FnMut(&T) -> Verdict,
     guard: &'g Guard,
 ) -> Option<Step<T>> {
-    loop {
-        let group = T::next_descendant_pre(pos, root, guard)?;
+    let mut next = T::next_descendant_pre(pos, root, guard);
 
-        pos = match filter(group) {
+    while let Some(group) = next {
+        next = match filter(group) {
             Verdict::Visit if core::ptr::eq(group, root) => return Some(Step::Root),
             Verdict::Visit => match group.try_get() {
                 Some(group) => return Some(Step::Descendant(group)),
-                None => Some(group),
+                None => T::next_descendant_pre(Some(group), root, guard),
             },
-            Verdict::Skip => Some(group),
-            Verdict::SkipTree => Some(group.rightmost_descendant(guard)),
+            Verdict::Skip => T::next_descendant_pre(Some(group), root, guard),
+            Verdict::SkipTree => group.next_after_subtree(root, guard),
         };
     }
+    None
 }

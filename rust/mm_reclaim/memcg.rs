@@ -208,10 +208,23 @@ impl Group for MemCgroup {
         unsafe { Self::from_css(bindings::css_next_descendant_pre(pos, root.css())) }
     }
 
-    #[inline]
-    fn rightmost_descendant<'g>(&'g self, _guard: &'g Guard) -> &'g Self {
-        // SAFETY: As in `next_descendant_pre`.
-        unsafe { Self::from_css(bindings::css_rightmost_descendant(self.css())) }.unwrap_or(self)
+    fn next_after_subtree<'g>(&'g self, root: &'g Self, _guard: &'g Guard) -> Option<&'g Self> {
+        let mut group = self;
+
+        // Not by way of `css_rightmost_descendant()`: a child that is created behind the one that
+        // it returns would come next.
+        while !core::ptr::eq(group, root) {
+            let parent = group.parent()?;
+
+            // SAFETY: As in `next_descendant_pre`; a css keeps its parent.
+            let next =
+                unsafe { Self::from_css(bindings::css_next_child(group.css(), parent.css())) };
+            if next.is_some() {
+                return next;
+            }
+            group = parent;
+        }
+        None
     }
 
     #[inline]

@@ -55,7 +55,7 @@ def _kvm_boots(qemu, kernel):
 _MACHINE = [
   # qboot is faster than SeaBIOS and doesn't mess up the terminal.
   '-bios', 'qboot.rom',
-  '-M', 'q35', '-m', '1024', '-smp', '2',
+  '-M', 'q35', '-m', '1024', '-smp', '2,sockets=2',
   '-object', 'memory-backend-ram,id=m0,size=512M',
   '-object', 'memory-backend-ram,id=m1,size=512M',
   '-numa', 'node,nodeid=0,cpus=0,memdev=m0',

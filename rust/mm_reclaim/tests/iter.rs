@@ -81,9 +81,9 @@ impl Group for TestGroup {
         }
     }
 
-    fn rightmost_descendant<'g>(&'g self, _guard: &'g Guard) -> &'g Self {
-        // SAFETY: The last descendant is in the slice, or `self` is the last one.
-        unsafe { self.further(self.end - 1 - self.at) }
+    fn next_after_subtree<'g>(&'g self, root: &'g Self, _guard: &'g Guard) -> Option<&'g Self> {
+        // SAFETY: The group behind the last descendant is one below `root`, so it is in the slice.
+        (self.end < root.end).then(|| unsafe { self.further(self.end - self.at) })
     }
 
     fn try_get(&self) -> Option<ARef<Self>> {
