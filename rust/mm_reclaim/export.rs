@@ -173,8 +173,8 @@ pub(crate) unsafe extern "C" fn set_shrinker_bit(
     // SAFETY: The node is a possible one.
     let node = unsafe { Node::from_raw(nid) };
 
-    // Without kernel memory accounting, list_lru.c has one list for all memcgs and installs nothing.
-    // Few shrinkers have ids then, so that a walk may well look everywhere.
+    // Without kernel memory accounting, list_lru.c has one list for all memcgs, and installs no
+    // unit. Few shrinkers have ids then, so that a walk may well look everywhere.
     if !group.info(node).set(id) && !memcg::is_kmem_disabled() {
         // SAFETY: The memcg is valid.
         unsafe { bindings::shrinker_warn_missing_unit(memcg, nid, shrinker_id) };

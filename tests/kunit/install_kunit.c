@@ -333,7 +333,7 @@ static void install_tree_race(struct kunit *test)
 		.prepare = install_tree_prepare,
 		.check = install_tree_check,
 		.counters = { [SAME] = "lists made" },
-		.min_hits = { 500 },
+		.min_hits = { 200 },
 		.priv = tree,
 	};
 	race_run(race);
