@@ -117,6 +117,7 @@ void shrinker_warn_not_empty(struct mem_cgroup *memcg, int nid,
 bool shrinker_bit_is_set(struct mem_cgroup *memcg, int nid, int shrinker_id);
 bool shrinker_summary_is_set(struct mem_cgroup *memcg, int nid, int shrinker_id);
 bool shrinker_unit_is_installed(struct mem_cgroup *memcg, int nid, int shrinker_id);
+unsigned long shrinker_nr_units(struct mem_cgroup *memcg);
 long shrinker_nr_deferred(struct mem_cgroup *memcg, int nid, int shrinker_id);
 
 /* Asked of mm/tests/mm_reclaim. */

@@ -25,11 +25,6 @@ __rust_helper bool rust_helper_mem_cgroup_disabled(void)
 	return mem_cgroup_disabled();
 }
 
-__rust_helper bool rust_helper_mem_cgroup_online(struct mem_cgroup *memcg)
-{
-	return mem_cgroup_online(memcg);
-}
-
 __rust_helper struct mem_cgroup *rust_helper_parent_mem_cgroup(struct mem_cgroup *memcg)
 {
 	return parent_mem_cgroup(memcg);

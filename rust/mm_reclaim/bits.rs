@@ -2,13 +2,12 @@
 
 //! A word of bits that several CPUs set and clear.
 
-use kernel::{
-    sync::atomic::{
-        Atomic,
-        Full,
-        Relaxed, //
-    }, //
+use kernel::sync::atomic::{
+    Atomic,
+    Full, //
 };
+
+use crate::once;
 
 /// A word of atomic bits.
 ///
@@ -32,7 +31,7 @@ impl AtomicBits {
     /// Reads the whole word; orders nothing.
     #[inline]
     pub(crate) fn load(&self) -> Bits {
-        Bits(self.0.load(Relaxed))
+        Bits(once::read(&self.0))
     }
 
     /// Returns whether `bit` is set; orders nothing.
@@ -55,7 +54,7 @@ impl AtomicBits {
 
     #[inline]
     fn update(&self, new: impl Fn(usize) -> usize) -> Bits {
-        let mut old = self.0.load(Relaxed);
+        let mut old = once::read(&self.0);
 
         // ORDERING: A failed `cmpxchg` orders nothing, but the loop ends only after one that
         // succeeded, and that one is fully ordered even where it stored what was there.

@@ -107,14 +107,7 @@ impl Map {
             // Allocating may sleep, which the guard forbids: so the size of the table is only a
             // guess. If it proves too small, or another table is published first, somebody else
             // has installed a unit, and this begins anew.
-            let len = {
-                let guard = rcu::read_lock();
-                self.table
-                    .read(&guard)
-                    .get()
-                    .map_or(0, |t| t.entries().len())
-            };
-            let capacity = len.saturating_add(units.len());
+            let capacity = self.nr_units().saturating_add(units.len());
             let mut new = RcuBox::new(Table::with_capacity(capacity, flags)?, flags)?;
 
             let guard = rcu::read_lock();
@@ -132,6 +125,16 @@ impl Map {
         }
     }
 
+    /// Counts the units.
+    pub(crate) fn nr_units(&self) -> usize {
+        let guard = rcu::read_lock();
+
+        self.table
+            .read(&guard)
+            .get()
+            .map_or(0, |table| table.entries().len())
+    }
+
     /// Closes the map: frees its units after a grace period, and lets nobody install another.
     ///
     /// Gives the deferred work of each shrinker to `pass_on`, by node. Whatever
@@ -145,8 +148,8 @@ impl Map {
 
         for Entry { key, unit } in table.entries() {
             for offset in 0..Unit::LEN {
-                if unit.nr_deferred(offset) != 0 {
-                    let nr = unit.take_deferred(offset);
+                let nr = unit.take_deferred(offset);
+                if nr != 0 {
                     pass_on(key.node, Id::new(key.index, offset), nr);
                 }
             }
@@ -174,6 +177,14 @@ impl NodeInfo {
             flags: AtomicBits::new(),
         }
     }
+}
+
+/// A unit that may have bits.
+pub(crate) struct Pending {
+    pub(crate) index: u32,
+    pub(crate) bits: Bits,
+    /// Where to look for the next one, unless this one is the last.
+    pub(crate) next: Option<u32>,
 }
 
 /// Flag: a bit could not be set for lack of a unit, so that the map does not tell everything.
@@ -282,20 +293,24 @@ impl<'a> Info<'a> {
         })
     }
 
-    /// Finds the next unit that may have bits, with an index of `start` or higher, and returns its
-    /// index and bits.
-    pub(crate) fn next_pending(&self, start: u32) -> Option<(u32, Bits)> {
+    /// Finds the next unit that may have bits, with an index of `start` or higher.
+    pub(crate) fn next_pending(&self, start: u32) -> Option<Pending> {
         let summary = self.node_info.summary.load();
         if summary.is_empty() {
             return None;
         }
         let guard = rcu::read_lock();
         let table = self.map.table.read(&guard).get()?;
-        let (index, unit) = table
+        let mut units = table
             .on_node(self.node, start)
-            .find(|(index, _)| summary.contains(index % AtomicBits::LEN))?;
+            .filter(|(index, _)| summary.contains(index % AtomicBits::LEN));
+        let (index, unit) = units.next()?;
 
-        Some((index, unit.bits()))
+        Some(Pending {
+            index,
+            bits: unit.bits(),
+            next: units.next().map(|(index, _)| index),
+        })
     }
 
     /// Makes the next walk look everywhere.
@@ -357,7 +372,6 @@ impl<'a> Info<'a> {
     }
 
     /// Reads the work that the shrinker with `id` left over.
-    #[cfg(CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST)]
     pub(crate) fn nr_deferred(&self, id: Id) -> isize {
         self.with_unit(id, |unit| unit.nr_deferred(id.offset()))
             .unwrap_or(0)

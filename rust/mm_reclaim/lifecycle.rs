@@ -82,6 +82,9 @@ pub(crate) fn offline(memcg: &MemCgroup) {
 pub(crate) fn add_deferred(memcg: &MemCgroup, node: Node, id: Id, mut nr: isize) -> isize {
     let mut heir = Some(memcg);
 
+    if nr == 0 {
+        return memcg.info(node).nr_deferred(id);
+    }
     while let Some(memcg) = heir {
         match memcg.info(node).add_deferred(id, nr) {
             Ok(sum) => return sum,

@@ -39,7 +39,8 @@ use crate::{
         Group,
         SharedPosition, //
     },
-    node::Node, //
+    node::Node,
+    once, //
 };
 
 /// Wraps `struct mem_cgroup`, once its per-node parts are allocated.
@@ -88,8 +89,11 @@ impl MemCgroup {
     /// Returns whether the memcg was brought online and has not gone offline.
     #[inline]
     pub(crate) fn is_online(&self) -> bool {
-        // SAFETY: The memcg is valid as long as `self`.
-        unsafe { bindings::mem_cgroup_online(self.as_raw()) }
+        // SAFETY: The memcg is valid as long as `self`. The flags of a css change at any time, as
+        // C reads them too.
+        let flags = unsafe { (&raw const (*self.css()).flags).read_volatile() };
+
+        flags & bindings::CSS_ONLINE != 0
     }
 
     /// Returns the parent, which exists as long as the memcg does.
@@ -259,7 +263,7 @@ fn as_ptr(memcg: Option<&MemCgroup>) -> *mut MemCgroup {
 impl SharedPosition<MemCgroup> for ReclaimIter {
     #[inline]
     fn generation(&self) -> i32 {
-        self.generation.load(Relaxed)
+        once::read(&self.generation)
     }
 
     #[inline]
@@ -271,7 +275,7 @@ impl SharedPosition<MemCgroup> for ReclaimIter {
     fn load<'g>(&self, _guard: &'g Guard) -> Option<&'g MemCgroup> {
         // SAFETY: By the type invariants, the memcg is valid until a grace period has passed,
         // which can't end before `'g` does.
-        unsafe { self.position.load(Relaxed).as_ref() }
+        unsafe { once::read(&self.position).as_ref() }
     }
 
     #[inline]

@@ -19,7 +19,7 @@
 //! | [`info`] | the map of one memcg: install, set, clear | no |
 //! | [`table`] | the list of a memcg's units | no |
 //! | [`unit`], [`bits`] | 64 shrinkers of one memcg and node | no |
-//! | [`cache`], [`node`], [`rcu`] | memory, nodes and RCU as Rust types | yes |
+//! | [`cache`], [`node`], [`rcu`], [`once`] | memory, nodes, RCU, `READ_ONCE()` | yes |
 //!
 //! C header: [`include/linux/mm_reclaim.h`](srctree/include/linux/mm_reclaim.h)
 
@@ -34,6 +34,7 @@ mod iter;
 mod lifecycle;
 mod memcg;
 mod node;
+mod once;
 mod rcu;
 mod shrinker;
 mod table;

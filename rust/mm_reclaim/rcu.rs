@@ -31,13 +31,14 @@ use kernel::{
         atomic::{
             Atomic,
             Full,
-            Relaxed,
             Release, //
         },
         rcu::Guard, //
     },
     types::Opaque, //
 };
+
+use crate::once;
 
 /// A value with room for RCU to queue it, so that freeing it needs no memory.
 #[repr(C)]
@@ -152,7 +153,7 @@ impl<T> RcuSlot<T> {
         //
         // INVARIANT: Loaded under the guard.
         Snapshot {
-            ptr: self.ptr.load(Relaxed),
+            ptr: once::read(&self.ptr),
             _guard: PhantomData,
         }
     }
@@ -293,7 +294,7 @@ impl<T> RcuRef<T> {
     /// Creates a pointer to what `other` points to.
     pub(crate) fn copy_of(other: &Self) -> Self {
         // INVARIANT: Null or from a `Lent`, as in `other`.
-        Self(Atomic::new(other.0.load(Relaxed)))
+        Self(Atomic::new(once::read(&other.0)))
     }
 
     /// Reads the pointer.
@@ -303,13 +304,13 @@ impl<T> RcuRef<T> {
         //
         // SAFETY: By the type invariants the pointer is null or the object is valid until a grace
         // period has passed after it was forgotten, which can't end before `'g` does.
-        unsafe { self.0.load(Relaxed).as_ref() }
+        unsafe { once::read(&self.0).as_ref() }
     }
 
     /// Returns whether the pointer points to nothing.
     #[inline]
     pub(crate) fn is_none(&self) -> bool {
-        self.0.load(Relaxed).is_null()
+        once::read(&self.0).is_null()
     }
 
     /// Publishes `object`, or forgets what was published.

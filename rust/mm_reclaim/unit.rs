@@ -8,16 +8,18 @@ use kernel::{
     sync::{
         atomic::{
             Atomic,
-            Full,
-            Relaxed, //
+            Full, //
         },
         Refcount, //
     }, //
 };
 
-use crate::bits::{
-    AtomicBits,
-    Bits, //
+use crate::{
+    bits::{
+        AtomicBits,
+        Bits, //
+    },
+    once, //
 };
 
 /// A bit and a count of deferred work for each of 64 shrinkers.
@@ -57,7 +59,10 @@ impl Unit {
 
     /// Takes the work, in objects to scan, that the shrinker at `offset` left over.
     pub(crate) fn take_deferred(&self, offset: u32) -> isize {
-        self.deferred(offset).map_or(0, |nr| nr.xchg(0, Full))
+        // Mostly there is none, and then the cache line is not written.
+        self.deferred(offset)
+            .filter(|nr| once::read(nr) != 0)
+            .map_or(0, |nr| nr.xchg(0, Full))
     }
 
     /// Adds to the work that the shrinker at `offset` left over, and returns the sum. Fully
@@ -69,7 +74,7 @@ impl Unit {
 
     /// Reads the work that the shrinker at `offset` left over.
     pub(crate) fn nr_deferred(&self, offset: u32) -> isize {
-        self.deferred(offset).map_or(0, |nr| nr.load(Relaxed))
+        self.deferred(offset).map_or(0, once::read)
     }
 
     fn deferred(&self, offset: u32) -> Option<&Atomic<isize>> {

@@ -6,7 +6,10 @@ use kernel::sync::rcu;
 
 use crate::{
     id::Id,
-    info::Info,
+    info::{
+        Info,
+        Pending, //
+    },
     memcg,
     shrinker::{
         ShrinkerRef,
@@ -33,9 +36,9 @@ pub(crate) fn shrink_memcg(target: &Target<'_>) -> usize {
     }
 
     let mut freed = 0usize;
-    let mut start = 0u32;
+    let mut start = Some(0);
 
-    while let Some((index, bits)) = info.next_pending(start) {
+    while let Some(Pending { index, bits, next }) = start.and_then(|at| info.next_pending(at)) {
         let mut is_stale = bits.is_empty();
 
         for offset in bits {
@@ -47,7 +50,7 @@ pub(crate) fn shrink_memcg(target: &Target<'_>) -> usize {
         if is_stale {
             info.settle(index);
         }
-        start = index.saturating_add(1);
+        start = next;
     }
     verify::check(target, &info);
     freed

@@ -26,6 +26,7 @@ enum install_kind { SAME_ID, SAME_UNIT, NEXT_UNIT, NR_KINDS };
  * @group: the group that gets units
  * @serial: to name groups
  * @rounds: rounds that this group was used
+ * @nr_units: units on each node that this group must have
  * @kind: of this round
  * @first: the lowest id that is used; no shrinker has one as high
  * @id: what each thread installs, in each round
@@ -36,6 +37,7 @@ struct install {
 	struct test_group	group;
 	unsigned int		serial;
 	int			rounds;
+	unsigned long		nr_units;
 	enum install_kind	kind;
 	int			first;
 	int			id[NR_ROUNDS][RACE_MAX_THREADS];
@@ -106,11 +108,33 @@ static void install_check_round(struct race *race, int round)
 	}
 }
 
+/* How many different units the threads installed in this round. */
+static int install_nr_new(struct race *race)
+{
+	struct install *in = race->priv;
+	int i, k, nr = 0;
+
+	for (i = 0; i < race->nr_threads; i++) {
+		int index = in->id[in->rounds][i] / BITS_PER_LONG;
+
+		for (k = 0; k < i; k++)
+			if (in->id[in->rounds][k] / BITS_PER_LONG == index)
+				break;
+		nr += k == i;
+	}
+	return nr;
+}
+
 static void install_check(struct race *race)
 {
 	struct install *in = race->priv;
 	int round;
 
+	in->nr_units += install_nr_new(race);
+	race_expect(race,
+		    shrinker_nr_units(in->group.memcg) ==
+		    in->nr_units * num_possible_nodes(),
+		    shrinker_nr_units(in->group.memcg), in->nr_units);
 	install_check_round(race, in->rounds);
 	if (++in->rounds < NR_ROUNDS || race_failed(race))
 		return;
@@ -136,6 +160,7 @@ static void install_prepare(struct race *race)
 			return;
 		}
 		in->rounds = 0;
+		in->nr_units = 0;
 		memset(in->added, 0, sizeof(in->added));
 	}
 

@@ -6,7 +6,8 @@ use kernel::{
     bindings::mem_cgroup,
     ffi::{
         c_int,
-        c_long, //
+        c_long,
+        c_ulong, //
     },
     prelude::*, //
 };
@@ -78,6 +79,17 @@ pub(crate) unsafe extern "C" fn shrinker_unit_is_installed(
 ) -> bool {
     // SAFETY: As for this function.
     unsafe { inspect(memcg, nid, shrinker_id, |info, id| info.is_installed(id)) }
+}
+
+/// Returns the number of units that a memcg has, on all nodes together.
+///
+/// # Safety
+///
+/// `memcg` must be valid.
+#[export]
+pub(crate) unsafe extern "C" fn shrinker_nr_units(memcg: *mut mem_cgroup) -> c_ulong {
+    // SAFETY: The memcg is valid.
+    unsafe { MemCgroup::from_raw(memcg) }.map().nr_units()
 }
 
 /// Returns the work that a shrinker left over.

@@ -73,12 +73,12 @@ fn choose(random: &mut Random) -> Id {
 
 /// The units that a walk would look at, with those that have no bits left out.
 fn pending<'a>(info: &'a Info<'_>) -> impl Iterator<Item = (u32, Bits)> + 'a {
-    let mut start = 0;
+    let mut start = Some(0);
 
     core::iter::from_fn(move || {
-        let (index, bits) = info.next_pending(start)?;
-        start = index + 1;
-        Some((index, bits))
+        let pending = info.next_pending(start?)?;
+        start = pending.next;
+        Some((pending.index, pending.bits))
     })
     .filter(|(_, bits)| !bits.is_empty())
 }
