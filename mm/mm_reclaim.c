@@ -7,11 +7,41 @@
 
 #include <linux/init.h>
 #include <linux/memcontrol.h>
+#include <linux/memory.h>
 #include <linux/mm_reclaim.h>
+#include <linux/node.h>
+#include <linux/nodemask.h>
 #include <linux/shrinker.h>
 #include <linux/slab.h>
 
 static struct kmem_cache *shrinker_unit_cachep;
+
+/* The nodes on which objects can be. Nodes are added, but never taken away. */
+static nodemask_t shrinker_nodes __read_mostly;
+
+int next_shrinker_node(int nid)
+{
+	return next_node(nid, shrinker_nodes);
+}
+
+/*
+ * A node that had none is about to get memory. From here on, units are installed
+ * on it too; those that were installed before are completed here. It may be
+ * added in vain, which costs the memory of its units.
+ */
+static int shrinker_node_callback(struct notifier_block *nb,
+				  unsigned long action, void *arg)
+{
+	struct node_notify *node = arg;
+
+	if (action != NODE_ADDING_FIRST_MEMORY)
+		return NOTIFY_OK;
+
+	node_set(node->nid, shrinker_nodes);
+	/* Pairs with the publication of a table, see Map::install(). */
+	smp_mb__after_atomic();
+	return notifier_from_errno(install_shrinker_node(node->nid));
+}
 
 /*
  * Called before the first css_alloc, and so before the first unit. Not merged
@@ -23,6 +53,8 @@ void __init mm_reclaim_init(void)
 						 SHRINKER_UNIT_SIZE,
 						 __alignof__(long),
 						 SLAB_PANIC | SLAB_NO_MERGE, NULL);
+	shrinker_nodes = node_states[N_MEMORY];
+	hotplug_node_notifier(shrinker_node_callback, DEFAULT_CALLBACK_PRI);
 }
 
 void *shrinker_unit_zalloc(gfp_t gfp, int nid)
@@ -68,5 +100,11 @@ void shrinker_warn_not_empty(struct mem_cgroup *memcg, int nid,
 	WARN(1, "memcg %llu node %d: the bit of shrinker %d %s (%ps) is clear, but it counts %lu objects\n",
 	     mem_cgroup_id(memcg), nid, shrinker->id, name,
 	     shrinker->count_objects, count);
+}
+
+void shrinker_warn_counted(struct mem_cgroup *memcg, int nid, long count)
+{
+	WARN(1, "memcg %llu node %d: counts %ld memcgs with objects, but is about to be freed\n",
+	     mem_cgroup_id(memcg), nid, count);
 }
 #endif /* CONFIG_MEMCG_SHRINKER_RUST_VERIFY */

@@ -13,6 +13,7 @@
 
 struct mem_cgroup;
 struct mem_cgroup_reclaim_cookie;
+struct seq_file;
 struct shrink_control;
 struct shrinker;
 
@@ -52,8 +53,10 @@ struct shrinker_map {
 /**
  * struct shrinker_info - what a memcg may have to shrink on one node
  * @summary: bit k is set if a unit whose index is k (mod BITS_PER_LONG) may
- *	have a bit set; zero means that there is nothing to shrink
- * @flags: state bits
+ *	have a bit set
+ * @flags: state bits; if they and @summary are zero, there is nothing to shrink
+ * @nr_nonidle: how many memcgs of the subtree may have something to shrink, this
+ *	one included, unless it is the root
  *
  * Embedded in struct mem_cgroup_per_node. All zeroes is a valid empty info.
  * Only Rust writes it (rust/mm_reclaim/info.rs).
@@ -61,6 +64,7 @@ struct shrinker_map {
 struct shrinker_info {
 	unsigned long	summary;
 	unsigned long	flags;
+	long		nr_nonidle;
 };
 
 /* sizeof a unit, which rust/mm_reclaim/unit.rs defines and checks */
@@ -72,6 +76,12 @@ void shrinker_id_free(struct shrinker *shrinker);
 
 /* Called before a memcg can own an object of the shrinker. */
 int install_shrinker_unit(struct mem_cgroup *memcg, int shrinker_id, gfp_t gfp);
+
+/* Called before the first memory of a node can be used. */
+int install_shrinker_node(int nid);
+
+/* Called for objects of the root memcg that are in no list_lru. */
+void set_shrinker_bits_root(struct shrinker *shrinker);
 
 /* Work that was left over, per memcg and node. */
 long xchg_nr_deferred_memcg(int nid, struct shrinker *shrinker,
@@ -86,6 +96,10 @@ struct mem_cgroup *mem_cgroup_iter_cond(struct mem_cgroup *root,
 					struct mem_cgroup *prev,
 					struct mem_cgroup_reclaim_cookie *reclaim,
 					mem_cgroup_filter_fn filter, void *arg);
+struct mem_cgroup *mem_cgroup_iter_charged(struct mem_cgroup *root,
+					   struct mem_cgroup *prev,
+					   struct mem_cgroup_reclaim_cookie *reclaim);
+struct mem_cgroup *mem_cgroup_iter_shrinkable(struct mem_cgroup *prev, int nid);
 
 /* Asked of mm/shrinker.c. */
 unsigned long do_shrink_slab_memcg(struct shrink_control *sc,
@@ -94,6 +108,7 @@ unsigned long do_shrink_slab_memcg(struct shrink_control *sc,
 /* Asked of mm/mm_reclaim.c. */
 void *shrinker_unit_zalloc(gfp_t gfp, int nid);
 void shrinker_unit_free(void *unit);
+int next_shrinker_node(int nid);
 void shrinker_warn_missing_unit(struct mem_cgroup *memcg, int nid, int shrinker_id);
 void mm_reclaim_init(void);
 
@@ -112,12 +127,49 @@ enum mm_reclaim_mode {
 extern int mm_reclaim_mode;
 void shrinker_warn_not_empty(struct mem_cgroup *memcg, int nid,
 			     struct shrinker *shrinker, unsigned long count);
+void shrinker_warn_counted(struct mem_cgroup *memcg, int nid, long count);
+
+/**
+ * enum mm_reclaim_stat - what debugfs counts
+ * @MM_RECLAIM_IDS: ids that shrinkers have
+ * @MM_RECLAIM_MAPS_OPEN: memcgs that have units
+ * @MM_RECLAIM_TABLES: tables, with those that wait for a grace period
+ * @MM_RECLAIM_TABLE_BYTES: bytes of all tables
+ * @MM_RECLAIM_UNITS: units, with those that wait for a grace period
+ * @MM_RECLAIM_INSTALLS: units that were ever installed
+ * @MM_RECLAIM_GROWTHS: times that a table gave way to a larger one
+ * @MM_RECLAIM_MEMCGS_VISITED: walks of a memcg that had something to shrink
+ * @MM_RECLAIM_SUBTREES_SKIPPED: subtrees that walks passed over
+ * @MM_RECLAIM_BITS_VISITED: shrinkers that were called for a bit
+ * @MM_RECLAIM_BITS_SPURIOUS: those of them that were empty
+ * @NR_MM_RECLAIM_STATS: number of items
+ */
+enum mm_reclaim_stat {
+	MM_RECLAIM_IDS,
+	MM_RECLAIM_MAPS_OPEN,
+	MM_RECLAIM_TABLES,
+	MM_RECLAIM_TABLE_BYTES,
+	MM_RECLAIM_UNITS,
+	MM_RECLAIM_INSTALLS,
+	MM_RECLAIM_GROWTHS,
+	MM_RECLAIM_MEMCGS_VISITED,
+	MM_RECLAIM_SUBTREES_SKIPPED,
+	MM_RECLAIM_BITS_VISITED,
+	MM_RECLAIM_BITS_SPURIOUS,
+	NR_MM_RECLAIM_STATS,
+};
+
+/* Of debugfs only. */
+void mm_reclaim_stat_add(enum mm_reclaim_stat stat, long nr);
+void mm_reclaim_stat_add_walk(unsigned long bits, unsigned long spurious);
+void show_shrinker_map(struct seq_file *m, struct mem_cgroup *memcg, int nid);
 
 /* Of the tests only: what they look at; racy unless they keep things quiet. */
 bool shrinker_bit_is_set(struct mem_cgroup *memcg, int nid, int shrinker_id);
 bool shrinker_summary_is_set(struct mem_cgroup *memcg, int nid, int shrinker_id);
 bool shrinker_unit_is_installed(struct mem_cgroup *memcg, int nid, int shrinker_id);
 unsigned long shrinker_nr_units(struct mem_cgroup *memcg);
+long shrinker_nr_nonidle(struct mem_cgroup *memcg, int nid);
 long shrinker_nr_deferred(struct mem_cgroup *memcg, int nid, int shrinker_id);
 
 /* Asked of mm/tests/mm_reclaim. */
@@ -129,6 +181,10 @@ static inline int install_shrinker_unit(struct mem_cgroup *memcg,
 					int shrinker_id, gfp_t gfp)
 {
 	return 0;
+}
+
+static inline void set_shrinker_bits_root(struct shrinker *shrinker)
+{
 }
 
 static inline void mm_reclaim_init(void)

@@ -25,9 +25,9 @@ __rust_helper bool rust_helper_mem_cgroup_disabled(void)
 	return mem_cgroup_disabled();
 }
 
-__rust_helper struct mem_cgroup *rust_helper_parent_mem_cgroup(struct mem_cgroup *memcg)
+__rust_helper u64 rust_helper_mem_cgroup_id(struct mem_cgroup *memcg)
 {
-	return parent_mem_cgroup(memcg);
+	return mem_cgroup_id(memcg);
 }
 
 __rust_helper bool rust_helper_memcg_kmem_online(void)
@@ -48,6 +48,11 @@ __rust_helper bool rust_helper_shrinker_try_get(struct shrinker *shrinker)
 __rust_helper void rust_helper_shrinker_put(struct shrinker *shrinker)
 {
 	shrinker_put(shrinker);
+}
+
+__rust_helper bool rust_helper_shrinker_is_memcg_aware(struct shrinker *shrinker)
+{
+	return shrinker->flags & SHRINKER_MEMCG_AWARE;
 }
 
 __rust_helper bool rust_helper_shrinker_is_nonslab(struct shrinker *shrinker)

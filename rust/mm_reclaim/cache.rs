@@ -20,6 +20,10 @@ use kernel::{
 
 use crate::{
     node::Node,
+    stat::{
+        self,
+        Stat, //
+    },
     unit::Unit, //
 };
 
@@ -36,6 +40,7 @@ impl Unit {
         // its definition) and the alignment of `long`, and a `Unit` consists of atomic integers,
         // for which zero is valid. Nobody else knows of it.
         unsafe { unit.as_ref() }.refcount.set(1);
+        stat::add(Stat::Units, 1);
 
         // SAFETY: The reference count is one, and that one is relinquished here.
         Ok(unsafe { ARef::from_raw(unit) })
@@ -55,6 +60,7 @@ unsafe impl AlwaysRefCounted for Unit {
             // SAFETY: That was the last reference, and the unit comes from
             // `shrinker_unit_zalloc()`. There is nothing in it to drop.
             unsafe { bindings::shrinker_unit_free(unit.as_ptr().cast()) };
+            stat::add(Stat::Units, -1);
         }
     }
 }

@@ -24,6 +24,7 @@ use kernel::{
 
 use crate::{
     id::Id,
+    info::Owner,
     lifecycle,
     memcg::{
         self,
@@ -38,6 +39,8 @@ use crate::{
     walk, //
 };
 
+#[cfg(CONFIG_DEBUG_FS)]
+mod debugfs;
 mod iter;
 #[cfg(CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST)]
 mod kunit;
@@ -138,11 +141,8 @@ pub(crate) unsafe extern "C" fn reparent_shrinker_deferred(memcg: *mut mem_cgrou
 /// `memcg` must be valid, and must not have objects.
 #[export]
 pub(crate) unsafe extern "C" fn free_shrinker_info(memcg: *mut mem_cgroup) {
-    // Nothing is left of a memcg that went offline. One that failed to come online goes the same
-    // way now.
-    //
     // SAFETY: The memcg is valid.
-    lifecycle::offline(unsafe { MemCgroup::from_raw(memcg) });
+    lifecycle::free(unsafe { MemCgroup::from_raw(memcg) });
 }
 
 /// Notes that a memcg has an object of a shrinker on a node, after the object was made visible to
@@ -162,23 +162,60 @@ pub(crate) unsafe extern "C" fn set_shrinker_bit(
     let Some(id) = Id::from_raw(shrinker_id) else {
         return;
     };
-    if memcg.is_null() {
+    let group = if memcg.is_null() {
+        // What is charged to nobody is the root's. Early at boot there is no root: it gets all bits
+        // when it comes online.
+        MemCgroup::root()
+    } else {
+        // SAFETY: The memcg is valid.
+        Some(unsafe { MemCgroup::from_raw(memcg) })
+    };
+    let Some(group) = group else {
         return;
-    }
-    // SAFETY: The memcg is valid.
-    let group = unsafe { MemCgroup::from_raw(memcg) };
-    if group.is_root() {
-        return;
-    }
+    };
     // SAFETY: The node is a possible one.
     let node = unsafe { Node::from_raw(nid) };
 
     // Without kernel memory accounting, list_lru.c has one list for all memcgs, and installs no
-    // unit. Few shrinkers have ids then, so that a walk may well look everywhere.
-    if !group.info(node).set(id) && !memcg::is_kmem_disabled() {
+    // unit. Few shrinkers have ids then, so that a walk may well look everywhere. The root may have
+    // objects on a node that is about to get memory; that it looks everywhere once does no harm.
+    if !group.info(node).set(id) && !memcg::is_kmem_disabled() && node.has_memory() {
         // SAFETY: The memcg is valid.
-        unsafe { bindings::shrinker_warn_missing_unit(memcg, nid, shrinker_id) };
+        unsafe { bindings::shrinker_warn_missing_unit(group.as_raw(), nid, shrinker_id) };
     }
+}
+
+/// Notes that a shrinker may have objects of the root memcg that are in no list_lru.
+///
+/// The caller made them visible to `count_objects` before. Does not sleep.
+///
+/// # Safety
+///
+/// `shrinker` must be valid.
+#[export]
+pub(crate) unsafe extern "C" fn set_shrinker_bits_root(shrinker: *mut bindings::shrinker) {
+    // SAFETY: The shrinker is valid. Without memcgs, none has an id, and all are always called.
+    let id = unsafe {
+        bindings::shrinker_is_memcg_aware(shrinker)
+            .then(|| Id::from_raw((*shrinker).id))
+            .flatten()
+    };
+
+    if let (Some(root), Some(id)) = (MemCgroup::root(), id) {
+        lifecycle::mark(root, id);
+    }
+}
+
+/// Prepares all memcgs for objects on a node that was just added to those with memory. Returns 0
+/// or `-ENOMEM`. May sleep.
+///
+/// # Safety
+///
+/// `nid` must be a possible node.
+#[export]
+pub(crate) unsafe extern "C" fn install_shrinker_node(nid: c_int) -> c_int {
+    // SAFETY: The node is a possible one.
+    to_errno(lifecycle::add_node(unsafe { Node::from_raw(nid) }))
 }
 
 /// Says in types whose deferred work is meant; none if the shrinker has no id.

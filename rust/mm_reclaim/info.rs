@@ -3,14 +3,16 @@
 //! The map of one memcg: which shrinkers may have objects of it, per node.
 //!
 //! A [`Map`] belongs to a memcg and lists its installed units; a [`NodeInfo`] belongs to a memcg
-//! and node and summarizes the units of that node; an [`Info`] is both together.
+//! and node and summarizes the units of that node; an [`Info`] is a memcg's map as seen from one
+//! node.
 //!
 //! The comments name four protocols; the diagrams are in Documentation/mm/mm_reclaim.rst.
 //!
 //! - *Set against clear*: whoever sets a bit makes the object visible first, whoever clears a bit
 //!   counts objects afterwards, and a full barrier lies between on either side. So either the
-//!   setter's bit comes after the clear, or the count sees the object. It is applied twice: to a
-//!   bit in a unit and the objects, and to a bit in the summary and the units.
+//!   setter's bit comes after the clear, or the count sees the object. It is applied three times:
+//!   to a bit in a unit and the objects, to a bit in the summary and the units, and (in
+//!   [`subtree`](crate::subtree)) to the mark of a counted memcg and its summary.
 //! - *Install before set*: the unit is published before an object can exist.
 //! - *Grow against install*: every install replaces the whole table, by `cmpxchg`.
 //! - *Walk against free*: units are used only under an RCU guard.
@@ -32,6 +34,11 @@ use crate::{
         RcuBox,
         RcuSlot, //
     },
+    stat::{
+        self,
+        Stat, //
+    },
+    subtree::Subtree,
     table::{
         Entry,
         Key,
@@ -58,39 +65,45 @@ impl Map {
         }
     }
 
-    /// Installs the unit with index `index` on each of `nodes`, which come in ascending order and
-    /// are the same ones in every call: on all of them in one step, or on failure on none.
+    /// Installs the unit with index `index` on each of the nodes that `nodes` returns, in ascending
+    /// order: on all of them in one step, or on failure on none.
     ///
-    /// Does nothing if the units are there already, or if the map is closed: the memcg is dying
-    /// then, and the caller will find so itself. May sleep if `flags` allow it. Returns `ENOMEM`
-    /// if memory is short.
-    pub(crate) fn install(
+    /// Nodes may be added meanwhile: whoever adds one must call this again afterwards. Does nothing
+    /// where the units are there already, or if the map is closed: the memcg is dying then, and the
+    /// caller will find so itself. May sleep if `flags` allow it. Returns `ENOMEM` if memory is
+    /// short.
+    pub(crate) fn install<N: Iterator<Item = Node>>(
         &self,
         index: u32,
-        nodes: impl Iterator<Item = Node> + Clone,
+        nodes: impl Fn() -> N,
         flags: Flags,
     ) -> Result {
-        let Some(node) = nodes.clone().next() else {
-            return Ok(());
+        let missing = || {
+            nodes()
+                .map(|node| Key { node, index })
+                .filter(|&key| !self.is_installed(key))
         };
-        // All nodes get their units in one step, so one node speaks for all.
-        let key = Key { node, index };
 
-        if self.is_installed(key) {
-            return Ok(());
-        }
+        loop {
+            // Not `count()`, which panics on overflow.
+            let nr = missing().fold(0usize, |nr, _| nr.saturating_add(1));
+            if nr == 0 {
+                return Ok(());
+            }
 
-        // Not `count()`, which panics on overflow.
-        let nr = nodes.clone().fold(0usize, |nr, _| nr.saturating_add(1));
-        let mut units = KVVec::with_capacity(nr, flags)?;
-        for node in nodes {
-            let entry = Entry {
-                key: Key { node, index },
-                unit: Unit::alloc(flags, node)?,
-            };
-            units.push_within_capacity(entry).map_err(|_| ENOMEM)?;
+            let mut units = KVVec::with_capacity(nr, flags)?;
+            for key in missing().take(nr) {
+                let unit = Unit::alloc(flags, key.node)?;
+                units
+                    .push_within_capacity(Entry { key, unit })
+                    .map_err(|_| ENOMEM)?;
+            }
+
+            // ORDERING: Fully ordered before the nodes are read again; pairs with the addition of a
+            // node, after which the tables are read. So either the new node is seen here, or the
+            // new units are seen there.
+            self.publish(&units, flags)?;
         }
-        self.publish(key, &units, flags)
     }
 
     /// Returns whether the unit is there, or never will be.
@@ -101,8 +114,9 @@ impl Map {
         seen.is_closed() || seen.get().is_some_and(|table| table.get(key).is_some())
     }
 
-    /// Replaces the table with one that has `units` too, unless somebody else did meanwhile.
-    fn publish(&self, key: Key, units: &[Entry], flags: Flags) -> Result {
+    /// Replaces the table with one that has `units` too, except for those that somebody else
+    /// installed meanwhile.
+    fn publish(&self, units: &[Entry], flags: Flags) -> Result {
         loop {
             // Allocating may sleep, which the guard forbids: so the size of the table is only a
             // guess. If it proves too small, or another table is published first, somebody else
@@ -112,17 +126,51 @@ impl Map {
 
             let guard = rcu::read_lock();
             let seen = self.table.read(&guard);
-            let old = match seen.get() {
-                Some(table) if table.get(key).is_some() => return Ok(()),
-                Some(table) => table.entries(),
-                None if seen.is_closed() => return Ok(()),
-                None => &[],
+            if seen.is_closed() {
+                return Ok(());
+            }
+            let old = seen.get().map_or(&[][..], |table| table.entries());
+
+            if new.merge(old, units).is_err() {
+                continue;
+            }
+            let nr_new = new.entries().len().saturating_sub(old.len());
+            if nr_new == 0 {
+                return Ok(());
+            }
+            let kind = if old.is_empty() {
+                Stat::Maps
+            } else {
+                Stat::Growths
             };
 
-            if new.merge(old, units).is_ok() && self.table.replace(&seen, new).is_ok() {
+            if self.table.replace(&seen, new).is_ok() {
+                stat::add(kind, 1);
+                stat::add(Stat::Installs, nr_new as isize);
                 return Ok(());
             }
         }
+    }
+
+    /// Returns the lowest index from `start` on of which a node has a unit.
+    pub(crate) fn next_index(&self, start: u32) -> Option<u32> {
+        let guard = rcu::read_lock();
+
+        self.table
+            .read(&guard)
+            .get()?
+            .entries()
+            .iter()
+            .map(|entry| entry.key.index)
+            .filter(|&index| index >= start)
+            .min()
+    }
+
+    /// Returns whether the map was closed.
+    pub(crate) fn is_closed(&self) -> bool {
+        let guard = rcu::read_lock();
+
+        self.table.read(&guard).is_closed()
     }
 
     /// Counts the units.
@@ -145,6 +193,7 @@ impl Map {
         let Some(table) = self.table.close() else {
             return;
         };
+        stat::add(Stat::Maps, -1);
 
         for Entry { key, unit } in table.entries() {
             for offset in 0..Unit::LEN {
@@ -160,12 +209,13 @@ impl Map {
 /// What is kept beside a [`Map`] for each node.
 ///
 /// Part of `struct mem_cgroup_per_node`, as `struct shrinker_info`. A walk is not even begun if
-/// both words are zero: see `shrinker_info_is_empty()`.
+/// summary and flags are zero: see `shrinker_info_is_empty()`.
 #[repr(C)]
 pub(crate) struct NodeInfo {
     /// Bit k: a unit whose index is k (mod [`Unit::LEN`]) may have a bit set.
     summary: AtomicBits,
-    flags: AtomicBits,
+    pub(crate) flags: AtomicBits,
+    pub(crate) subtree: Subtree,
 }
 
 #[cfg(CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST)]
@@ -175,6 +225,7 @@ impl NodeInfo {
         Self {
             summary: AtomicBits::new(),
             flags: AtomicBits::new(),
+            subtree: Subtree::new(),
         }
     }
 }
@@ -189,24 +240,42 @@ pub(crate) struct Pending {
 
 /// Flag: a bit could not be set for lack of a unit, so that the map does not tell everything.
 const STRAY: u32 = 0;
+/// Flag: the memcg is counted in its subtrees.
+pub(crate) const COUNTED: u32 = 1;
 
-/// The map of one memcg, as seen from one node.
-#[derive(Clone, Copy)]
-pub(crate) struct Info<'a> {
-    map: &'a Map,
-    node_info: &'a NodeInfo,
-    node: Node,
-}
+/// Who has a map: a memcg.
+pub(crate) trait Owner {
+    /// Returns the map.
+    fn map(&self) -> &Map;
 
-impl<'a> Info<'a> {
-    /// Puts together the parts that belong to the same memcg.
+    /// Returns what is kept beside the map for `node`.
+    fn node_info(&self, node: Node) -> &NodeInfo;
+
+    /// Returns the parent, which exists as long as `self` does.
+    fn parent(&self) -> Option<&Self>;
+
+    /// Returns the map as seen from `node`.
     #[inline]
-    pub(crate) fn new(map: &'a Map, node_info: &'a NodeInfo, node: Node) -> Self {
-        Self {
-            map,
-            node_info,
+    fn info(&self, node: Node) -> Info<'_, Self> {
+        Info {
+            owner: self,
+            node_info: self.node_info(node),
             node,
         }
+    }
+}
+
+/// The map of one memcg, as seen from one node.
+pub(crate) struct Info<'a, O: ?Sized> {
+    pub(crate) owner: &'a O,
+    pub(crate) node_info: &'a NodeInfo,
+    pub(crate) node: Node,
+}
+
+impl<O: Owner> Info<'_, O> {
+    #[inline]
+    fn table(&self) -> &RcuSlot<Table> {
+        &self.owner.map().table
     }
 
     #[inline]
@@ -222,7 +291,7 @@ impl<'a> Info<'a> {
     fn with_unit<R>(&self, id: Id, f: impl FnOnce(&Unit) -> R) -> Option<R> {
         let guard = rcu::read_lock();
 
-        self.map.table.read(&guard).get()?.get(self.key(id)).map(f)
+        self.table().read(&guard).get()?.get(self.key(id)).map(f)
     }
 
     /// Notes that the shrinker with `id` has an object. The object must be visible to its
@@ -232,7 +301,7 @@ impl<'a> Info<'a> {
     /// `id` though the map is open. Then the next walk looks everywhere.
     pub(crate) fn set(&self, id: Id) -> bool {
         let guard = rcu::read_lock();
-        let seen = self.map.table.read(&guard);
+        let seen = self.table().read(&guard);
 
         let Some(unit) = seen.get().and_then(|table| table.get(self.key(id))) else {
             if !seen.is_closed() {
@@ -244,17 +313,25 @@ impl<'a> Info<'a> {
         // ORDERING: Fully ordered. Before it, the caller made an object visible: pairs with the
         // barrier in `clear`. After it, the summary is read: pairs with the one in `settle`.
         unit.set(id.offset());
-        self.set_summary(id.index());
+        self.set_summary(id.index() % AtomicBits::LEN);
         true
     }
 
+    /// Sets a bit of the summary, and counts the memcg in its subtrees.
     #[inline]
-    fn set_summary(&self, index: u32) {
-        let bit = index % AtomicBits::LEN;
-
+    fn set_summary(&self, bit: u32) {
         if !self.node_info.summary.test(bit) {
+            // ORDERING: Fully ordered before the mark of a counted memcg is read; pairs with
+            // `uncount_if_idle`.
             self.node_info.summary.set(bit);
         }
+        self.count();
+    }
+
+    /// Returns whether the map says that there is nothing to shrink.
+    #[inline]
+    pub(crate) fn is_idle(&self) -> bool {
+        self.node_info.summary.load().is_empty() && !self.node_info.flags.test(STRAY)
     }
 
     /// Notes that the shrinker with `id` has no object.
@@ -277,7 +354,7 @@ impl<'a> Info<'a> {
             // because a unit may have been installed; pairs with the barrier in `set`.
             self.node_info.summary.clear(bit);
             if self.has_bits(bit) {
-                self.node_info.summary.set(bit);
+                self.set_summary(bit);
             }
         }
     }
@@ -286,7 +363,7 @@ impl<'a> Info<'a> {
     fn has_bits(&self, bit: u32) -> bool {
         let guard = rcu::read_lock();
 
-        self.map.table.read(&guard).get().is_some_and(|table| {
+        self.table().read(&guard).get().is_some_and(|table| {
             table
                 .on_node(self.node, 0)
                 .any(|(index, unit)| index % AtomicBits::LEN == bit && !unit.bits().is_empty())
@@ -300,7 +377,7 @@ impl<'a> Info<'a> {
             return None;
         }
         let guard = rcu::read_lock();
-        let table = self.map.table.read(&guard).get()?;
+        let table = self.table().read(&guard).get()?;
         let mut units = table
             .on_node(self.node, start)
             .filter(|(index, _)| summary.contains(index % AtomicBits::LEN));
@@ -315,7 +392,9 @@ impl<'a> Info<'a> {
 
     /// Makes the next walk look everywhere.
     pub(crate) fn set_stray(&self) {
+        // ORDERING: As in `set_summary`.
         self.node_info.flags.set(STRAY);
+        self.count();
     }
 
     /// Returns whether a walk must look everywhere, and takes that note back. Whoever finds an
@@ -338,7 +417,7 @@ impl<'a> Info<'a> {
     /// must take over as an error.
     pub(crate) fn add_deferred(&self, id: Id, nr: isize) -> Result<isize, isize> {
         let guard = rcu::read_lock();
-        let seen = self.map.table.read(&guard);
+        let seen = self.table().read(&guard);
         let unit = seen
             .get()
             .and_then(|table| table.get(self.key(id)))
@@ -348,7 +427,7 @@ impl<'a> Info<'a> {
         // closes the map before it reads the counters. So either it finds the work there, or it is
         // taken out again here. Both may happen, but `take_deferred` gives it to only one.
         let sum = unit.add_deferred(id.offset(), nr);
-        if self.map.table.read(&guard).is_closed() {
+        if self.table().read(&guard).is_closed() {
             return Err(unit.take_deferred(id.offset()));
         }
         Ok(sum)
@@ -369,6 +448,18 @@ impl<'a> Info<'a> {
     #[cfg(CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST)]
     pub(crate) fn is_pending(&self, id: Id) -> bool {
         self.node_info.summary.test(id.index() % AtomicBits::LEN)
+    }
+
+    /// Calls `f` with each unit of the node and its index, by ascending index. `f` must not sleep.
+    #[cfg(CONFIG_DEBUG_FS)]
+    pub(crate) fn for_each_unit(&self, mut f: impl FnMut(u32, &Unit)) {
+        let guard = rcu::read_lock();
+
+        if let Some(table) = self.table().read(&guard).get() {
+            for (index, unit) in table.on_node(self.node, 0) {
+                f(index, unit);
+            }
+        }
     }
 
     /// Reads the work that the shrinker with `id` left over.

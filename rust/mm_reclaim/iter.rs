@@ -80,7 +80,8 @@ pub(crate) enum Step<T: AlwaysRefCounted> {
 }
 
 impl<T: AlwaysRefCounted> Step<T> {
-    fn get<'a>(&'a self, root: &'a T) -> &'a T {
+    /// Returns the group, which is `root` or below.
+    pub(crate) fn get<'a>(&'a self, root: &'a T) -> &'a T {
         match self {
             Self::Root => root,
             Self::Descendant(group) => group,
@@ -138,6 +139,19 @@ pub(crate) fn next<T: Group, P: SharedPosition<T>>(
         }
         return step;
     }
+}
+
+/// Returns the next group of the hierarchy below `root`: [`next`] for a walk that shares nothing.
+///
+/// Does not sleep.
+pub(crate) fn next_alone<T: Group>(
+    root: &T,
+    prev: Option<&T>,
+    mut filter: impl FnMut(&T) -> Verdict,
+) -> Option<Step<T>> {
+    let guard = rcu::read_lock();
+
+    find_next(root, prev, &mut filter, &guard)
 }
 
 /// Finds the first group after `pos` that passes the filter and can be referenced.

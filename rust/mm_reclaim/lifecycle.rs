@@ -12,13 +12,24 @@ use kernel::{
 
 use crate::{
     id::Id,
+    info::Owner,
+    iter::{
+        self,
+        Step,
+        Verdict, //
+    },
     memcg::MemCgroup,
     node::Node,
     rcu::Lent,
     shrinker::{
         Shrinker,
         SHRINKERS, //
-    }, //
+    },
+    stat::{
+        self,
+        Stat, //
+    },
+    verify, //
 };
 
 /// Gives a shrinker an id, and the root memcg room for its deferred work.
@@ -35,7 +46,21 @@ pub(crate) fn register(shrinker: Lent<Shrinker>) -> Result<Id> {
     // Last, because a shrinker that could be found must not be freed without a grace period, and
     // on failure the caller does.
     SHRINKERS.insert(id, shrinker);
+    stat::add(Stat::Ids, 1);
+    if let Some(root) = MemCgroup::root() {
+        mark(root, id);
+    }
     Ok(id)
+}
+
+/// Notes that the shrinker with `id` may have objects of a memcg on any node.
+///
+/// So does the root for each new shrinker: a shrinker whose objects don't set bits is called for
+/// the root as long as it doesn't say that it is empty. Does not sleep.
+pub(crate) fn mark(memcg: &MemCgroup, id: Id) {
+    for node in Node::with_memory() {
+        memcg.info(node).set(id);
+    }
 }
 
 /// Takes the id of a shrinker back. The caller holds `shrinker_mutex`.
@@ -43,13 +68,50 @@ pub(crate) fn register(shrinker: Lent<Shrinker>) -> Result<Id> {
 /// Its bits may stay behind in the maps; the walks that meet them clear them.
 pub(crate) fn unregister(id: Id) {
     SHRINKERS.remove(id);
+    stat::add(Stat::Ids, -1);
 }
 
 /// Prepares a memcg to have objects of the shrinker with `id`, on all nodes.
 ///
 /// May sleep if `flags` allow it. Returns `ENOMEM` if memory is short; then nothing has changed.
 pub(crate) fn install(memcg: &MemCgroup, id: Id, flags: Flags) -> Result {
-    memcg.map().install(id.index(), Node::possible(), flags)
+    memcg.map().install(id.index(), Node::with_memory, flags)
+}
+
+/// Gives a memcg what it has on the other nodes on those, too, that were added meanwhile.
+///
+/// May sleep. Returns `ENOMEM` if memory is short.
+fn extend(memcg: &MemCgroup) -> Result {
+    let mut start = 0u32;
+
+    while let Some(index) = memcg.map().next_index(start) {
+        memcg.map().install(index, Node::with_memory, GFP_KERNEL)?;
+        start = index.saturating_add(1);
+    }
+    Ok(())
+}
+
+/// Prepares all memcgs for objects on a node that was just added to those with memory.
+///
+/// May sleep. Returns `ENOMEM` if memory is short; trying again is all that needs to be done then.
+pub(crate) fn add_node(node: Node) -> Result {
+    let Some(root) = MemCgroup::root() else {
+        return Ok(());
+    };
+    let mut prev = None;
+
+    loop {
+        let last = prev.as_ref().map(|step: &Step<_>| step.get(root));
+        let Some(step) = iter::next_alone(root, last, |_| Verdict::Visit) else {
+            break;
+        };
+        extend(step.get(root))?;
+        prev = Some(step);
+    }
+    SHRINKERS.iter().for_each(|id| {
+        root.info(node).set(id);
+    });
+    Ok(())
 }
 
 /// Brings a memcg online. May sleep. Returns `ENOMEM` if memory is short.
@@ -61,6 +123,7 @@ pub(crate) fn online(memcg: &MemCgroup) -> Result {
         SHRINKERS
             .iter()
             .try_for_each(|id| install(memcg, id, GFP_KERNEL))?;
+        SHRINKERS.iter().for_each(|id| mark(memcg, id));
     }
     Ok(())
 }
@@ -73,6 +136,18 @@ pub(crate) fn offline(memcg: &MemCgroup) {
             add_deferred(parent, node, id, nr);
         }
     });
+    // A closed map stays out of the counts, whatever its summaries say.
+    for node in Node::possible() {
+        memcg.info(node).uncount();
+    }
+}
+
+/// Lets go of what is left of the maps of a memcg that is about to be freed. Does not sleep.
+///
+/// Nothing is left of one that went offline. One that failed to come online goes the same way now.
+pub(crate) fn free(memcg: &MemCgroup) {
+    offline(memcg);
+    verify::check_freed(memcg);
 }
 
 /// Adds to the work that the shrinker with `id` left over, and returns the sum.

@@ -33,7 +33,8 @@ use crate::{
     info::{
         Info,
         Map,
-        NodeInfo, //
+        NodeInfo,
+        Owner, //
     },
     iter::{
         Group,
@@ -46,6 +47,9 @@ use crate::{
 /// Wraps `struct mem_cgroup`, once its per-node parts are allocated.
 #[repr(transparent)]
 pub(crate) struct MemCgroup(Opaque<bindings::mem_cgroup>);
+
+/// The map of a memcg, as seen from one node.
+pub(crate) type MemCgroupInfo<'a> = Info<'a, MemCgroup>;
 
 const fn same_layout<T, U>() -> bool {
     size_of::<T>() == size_of::<U>() && align_of::<T>() == align_of::<U>()
@@ -80,6 +84,24 @@ impl MemCgroup {
         unsafe { bindings::root_mem_cgroup.cast::<Self>().as_ref() }
     }
 
+    /// Returns the id by which user space knows the cgroup: the inode number of its directory.
+    #[cfg(CONFIG_DEBUG_FS)]
+    pub(crate) fn id(&self) -> u64 {
+        // SAFETY: The memcg is valid as long as `self`.
+        unsafe { bindings::mem_cgroup_id(self.as_raw()) }
+    }
+
+    /// Warns that the memcg counts others in its subtree, though it is about to be freed.
+    #[cfg(CONFIG_MEMCG_SHRINKER_RUST_VERIFY)]
+    pub(crate) fn warn_counted(&self, node: Node, nr: isize) {
+        // SAFETY: The memcg is valid as long as `self`.
+        unsafe { bindings::shrinker_warn_counted(self.as_raw(), node.as_raw(), nr) };
+    }
+
+    /// Does nothing: there is no oracle.
+    #[cfg(not(CONFIG_MEMCG_SHRINKER_RUST_VERIFY))]
+    pub(crate) fn warn_counted(&self, _node: Node, _nr: isize) {}
+
     /// Returns whether this is the root memcg.
     #[inline]
     pub(crate) fn is_root(&self) -> bool {
@@ -96,32 +118,14 @@ impl MemCgroup {
         flags & bindings::CSS_ONLINE != 0
     }
 
-    /// Returns the parent, which exists as long as the memcg does.
-    pub(crate) fn parent(&self) -> Option<&Self> {
-        // SAFETY: A memcg holds a reference on its parent.
-        unsafe {
-            bindings::parent_mem_cgroup(self.as_raw())
-                .cast::<Self>()
-                .as_ref()
-        }
-    }
-
-    /// Returns the map of the memcg's shrinkers.
+    /// Returns whether nothing at all is charged to the memcg and its descendants.
     #[inline]
-    pub(crate) fn map(&self) -> &Map {
-        // SAFETY: `shrinker_map` is a field of the valid memcg, has the layout of `Map`, and is
-        // accessed by Rust only.
-        unsafe { &*(&raw const (*self.as_raw()).shrinker_map).cast() }
-    }
+    pub(crate) fn is_uncharged(&self) -> bool {
+        // SAFETY: The memcg is valid as long as `self`. The counter changes at any time, and is
+        // read as `page_counter_read()` does it.
+        let usage = unsafe { (&raw const (*self.as_raw()).memory.usage.counter).read_volatile() };
 
-    /// Returns the map as seen from `node`.
-    #[inline]
-    pub(crate) fn info(&self, node: Node) -> Info<'_> {
-        // SAFETY: `shrinker_info` is a field of the valid per-node part, has the layout of
-        // `NodeInfo`, and is accessed by Rust only.
-        let node_info = unsafe { &*(&raw const (*self.per_node(node)).shrinker_info).cast() };
-
-        Info::new(self.map(), node_info, node)
+        usage == 0
     }
 
     /// Returns the position of the walk that reclaimers of the memcg on `node` share.
@@ -162,6 +166,29 @@ impl MemCgroup {
         }
         // SAFETY: As the safety requirements say.
         Some(unsafe { Self::from_raw(container_of!(css, bindings::mem_cgroup, css)) })
+    }
+}
+
+impl Owner for MemCgroup {
+    #[inline]
+    fn map(&self) -> &Map {
+        // SAFETY: `shrinker_map` is a field of the valid memcg, has the layout of `Map`, and is
+        // accessed by Rust only.
+        unsafe { &*(&raw const (*self.as_raw()).shrinker_map).cast() }
+    }
+
+    #[inline]
+    fn node_info(&self, node: Node) -> &NodeInfo {
+        // SAFETY: `shrinker_info` is a field of the valid per-node part, has the layout of
+        // `NodeInfo`, and is accessed by Rust only.
+        unsafe { &*(&raw const (*self.per_node(node)).shrinker_info).cast() }
+    }
+
+    #[inline]
+    fn parent(&self) -> Option<&Self> {
+        // SAFETY: A css holds a reference on its parent, which never changes. The parent of a css
+        // of the memcg controller is part of a memcg.
+        unsafe { Self::from_css((*self.css()).parent) }
     }
 }
 

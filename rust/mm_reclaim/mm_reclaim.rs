@@ -16,10 +16,10 @@
 //! | [`shrinker`], [`memcg`] | C objects as Rust types | yes |
 //! | [`iter`] | walk a hierarchy of groups | no |
 //! | [`id`] | shrinker ids | no |
-//! | [`info`] | the map of one memcg: install, set, clear | no |
+//! | [`info`], [`subtree`] | the map of one memcg: install, set, clear; who has something | no |
 //! | [`table`] | the list of a memcg's units | no |
 //! | [`unit`], [`bits`] | 64 shrinkers of one memcg and node | no |
-//! | [`cache`], [`node`], [`rcu`], [`once`] | memory, nodes, RCU, `READ_ONCE()` | yes |
+//! | [`cache`], [`node`], [`rcu`], [`once`], [`stat`] | memory, nodes, RCU, counters | yes |
 //!
 //! C header: [`include/linux/mm_reclaim.h`](srctree/include/linux/mm_reclaim.h)
 
@@ -37,6 +37,8 @@ mod node;
 mod once;
 mod rcu;
 mod shrinker;
+mod stat;
+mod subtree;
 mod table;
 mod unit;
 mod verify;

@@ -31,15 +31,39 @@ impl Node {
     }
 
     /// Iterates over all possible nodes, in ascending order.
-    pub(crate) fn possible() -> impl Iterator<Item = Node> + Clone {
-        let next = |nid| {
-            // SAFETY: An FFI call with no additional requirements.
-            let nid = unsafe { bindings::next_possible_node(nid) };
+    pub(crate) fn possible() -> impl Iterator<Item = Node> {
+        // SAFETY: `next_possible_node()` has no requirements, and returns possible nodes.
+        unsafe { Self::iter(bindings::next_possible_node) }
+    }
 
-            // INVARIANT: `next_possible_node()` returns a possible node, or `MAX_NUMNODES`.
-            (nid < bindings::MAX_NUMNODES as i32).then_some(Node(nid))
-        };
+    /// Iterates over the nodes that have memory, or are about to get some, in ascending order.
+    ///
+    /// There may be more of them later, but not fewer: see `install_shrinker_node()`.
+    pub(crate) fn with_memory() -> impl Iterator<Item = Node> {
+        // SAFETY: `next_shrinker_node()` has no requirements, and returns possible nodes.
+        unsafe { Self::iter(bindings::next_shrinker_node) }
+    }
 
-        core::iter::successors(next(-1), move |node| next(node.0))
+    /// Returns whether objects can be on the node.
+    pub(crate) fn has_memory(self) -> bool {
+        Self::with_memory().any(|node| node == self)
+    }
+
+    /// Iterates with a C function that returns the node after the given one.
+    ///
+    /// # Safety
+    ///
+    /// `next` must be safe to call, and return a possible node or at least `MAX_NUMNODES`.
+    unsafe fn iter(next: unsafe extern "C" fn(i32) -> i32) -> impl Iterator<Item = Node> {
+        let mut last = -1;
+
+        core::iter::from_fn(move || {
+            // SAFETY: The caller vouches for `next`.
+            last = unsafe { next(last) };
+
+            // INVARIANT: The caller vouches for what `next` returns.
+            (last < bindings::MAX_NUMNODES as i32).then_some(Node(last))
+        })
+        .fuse()
     }
 }

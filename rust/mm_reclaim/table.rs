@@ -2,6 +2,7 @@
 
 //! The table that lists the units of one memcg.
 
+use core::mem::size_of;
 use kernel::{
     alloc::{
         AllocError,
@@ -13,6 +14,11 @@ use kernel::{
 
 use crate::{
     node::Node,
+    rcu::RcuBox,
+    stat::{
+        self,
+        Stat, //
+    },
     unit::Unit, //
 };
 
@@ -47,15 +53,31 @@ pub(crate) struct Table {
     entries: KVVec<Entry>,
 }
 
+impl Drop for Table {
+    fn drop(&mut self) {
+        stat::add(Stat::Tables, -1);
+        stat::add(Stat::TableBytes, self.bytes().saturating_neg());
+    }
+}
+
 impl Table {
     /// Creates an empty table with room for `capacity` units.
     ///
     /// May sleep if `flags` allow it.
     pub(crate) fn with_capacity(capacity: usize, flags: Flags) -> Result<Self, AllocError> {
         // INVARIANT: There are no entries.
-        Ok(Self {
+        let table = Self {
             entries: KVVec::with_capacity(capacity, flags)?,
-        })
+        };
+        stat::add(Stat::Tables, 1);
+        stat::add(Stat::TableBytes, table.bytes());
+        Ok(table)
+    }
+
+    fn bytes(&self) -> isize {
+        let entries = self.entries.capacity().saturating_mul(size_of::<Entry>());
+
+        entries.saturating_add(size_of::<RcuBox<Self>>()) as isize
     }
 
     /// Returns the entries, sorted.
@@ -85,18 +107,21 @@ impl Table {
             .map(|e| (e.key.index, &*e.unit))
     }
 
-    /// Fills an empty table with `old` and `new`, both sorted and without a key in common.
+    /// Fills an empty table with `old` and `new`, both sorted. Of two entries with the same key,
+    /// takes the old one.
     ///
     /// Does not allocate. Fails if there is too little room.
     pub(crate) fn merge(&mut self, old: &[Entry], new: &[Entry]) -> Result {
         let mut old = old.iter().peekable();
 
-        // INVARIANT: Merges two sorted sequences that have no key in common.
+        // INVARIANT: Merges two sorted sequences, and takes each key once.
         for entry in new {
             while let Some(before) = old.next_if(|e| e.key < entry.key) {
                 self.push(before)?;
             }
-            self.push(entry)?;
+            if old.peek().is_none_or(|e| e.key != entry.key) {
+                self.push(entry)?;
+            }
         }
         old.try_for_each(|e| self.push(e))
     }

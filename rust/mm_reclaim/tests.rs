@@ -5,8 +5,10 @@
 //! Every test prints its seed; `mm_reclaim_test.seed=` repeats it. The suites with threads are in
 //! mm/tests/mm_reclaim.
 
+mod group;
 mod id;
 mod info;
 mod iter;
 mod random;
+mod subtree;
 mod unit;

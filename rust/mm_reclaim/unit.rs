@@ -77,6 +77,15 @@ impl Unit {
         self.deferred(offset).map_or(0, once::read)
     }
 
+    /// Reads the work that all shrinkers together left over.
+    #[cfg(CONFIG_DEBUG_FS)]
+    pub(crate) fn sum_deferred(&self) -> isize {
+        self.nr_deferred
+            .iter()
+            .map(once::read)
+            .fold(0, isize::saturating_add)
+    }
+
     fn deferred(&self, offset: u32) -> Option<&Atomic<isize>> {
         self.nr_deferred.get(offset as usize)
     }

@@ -15,8 +15,13 @@ use kernel::{
 
 use crate::{
     id::Id,
-    info::Info,
-    memcg,
+    info::Owner,
+    memcg::{
+        self,
+        MemCgroup,
+        MemCgroupInfo, //
+    },
+    node::Node,
     shrinker::{
         self,
         Mode,
@@ -28,6 +33,12 @@ use crate::{
 /// How often, a millisecond apart, a suspicious count is looked at again.
 const PATIENCE: u32 = 100;
 
+/// Returns whether the maps are in doubt, so that no memcg may be passed over.
+#[inline]
+pub(crate) fn is_on() -> bool {
+    !matches!(shrinker::mode(), Mode::Maps)
+}
+
 /// Returns whether the maps are to be ignored.
 #[inline]
 pub(crate) fn is_exhaustive() -> bool {
@@ -38,7 +49,7 @@ pub(crate) fn is_exhaustive() -> bool {
 ///
 /// May sleep. Slow: asks all shrinkers.
 #[inline]
-pub(crate) fn check(target: &Target<'_>, info: &Info<'_>) {
+pub(crate) fn check(target: &Target<'_>, info: &MemCgroupInfo<'_>) {
     // Without kernel memory accounting, a shrinker counts the objects of all memcgs for each of
     // them, whether or not it has some of this one.
     if !matches!(shrinker::mode(), Mode::Verify) || memcg::is_kmem_disabled() {
@@ -49,7 +60,7 @@ pub(crate) fn check(target: &Target<'_>, info: &Info<'_>) {
     }
 }
 
-fn check_one(target: &Target<'_>, info: &Info<'_>, id: Id) {
+fn check_one(target: &Target<'_>, info: &MemCgroupInfo<'_>, id: Id) {
     let shrinker = {
         let guard = rcu::read_lock();
         SHRINKERS.get(id, &guard).and_then(|s| s.try_get())
@@ -67,4 +78,21 @@ fn check_one(target: &Target<'_>, info: &Info<'_>, id: Id) {
         fsleep(Delta::from_millis(1));
     }
     shrinker.warn_not_empty(target, shrinker.count(target));
+}
+
+/// Warns if a memcg that is about to be freed, and so are all below it, counts one that has
+/// something to shrink.
+///
+/// Does not sleep.
+pub(crate) fn check_freed(memcg: &MemCgroup) {
+    if !cfg!(CONFIG_MEMCG_SHRINKER_RUST_VERIFY) {
+        return;
+    }
+    for node in Node::possible() {
+        let nr = memcg.info(node).node_info.subtree.nr();
+
+        if nr != 0 {
+            memcg.warn_counted(node, nr);
+        }
+    }
 }

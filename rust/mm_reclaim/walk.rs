@@ -7,16 +7,23 @@ use kernel::sync::rcu;
 use crate::{
     id::Id,
     info::{
-        Info,
+        Owner,
         Pending, //
     },
-    memcg,
+    iter::Verdict,
+    memcg::{
+        self,
+        MemCgroup,
+        MemCgroupInfo, //
+    },
+    node::Node,
     shrinker::{
         ShrinkerRef,
         Shrunk,
         Target,
         SHRINKERS, //
     },
+    stat,
     verify, //
 };
 
@@ -31,20 +38,60 @@ pub(crate) fn shrink_memcg(target: &Target<'_>) -> usize {
     if !target.memcg.is_online() {
         return 0;
     }
-    if verify::is_exhaustive() || info.take_stray() {
-        return shrink_all(target, &info);
-    }
 
+    // Without kernel memory accounting, the objects of all memcgs are where the root's are, and set
+    // bits elsewhere.
+    let freed = if verify::is_exhaustive()
+        || info.take_stray()
+        || (target.memcg.is_root() && memcg::is_kmem_disabled())
+    {
+        shrink_all(target, &info)
+    } else {
+        shrink_mapped(target, &info)
+    };
+
+    info.uncount_if_idle();
+    freed
+}
+
+/// Says whether a walk of all memcgs that shrinks them on `node` must visit this one.
+pub(crate) fn verdict(memcg: &MemCgroup, node: Node) -> Verdict {
+    let info = memcg.info(node);
+
+    // The root's objects may set no bits, and not all shrinkers have one.
+    if memcg.is_root() || verify::is_on() {
+        Verdict::Visit
+    } else if info.is_subtree_idle() {
+        Verdict::SkipTree
+    } else if info.is_idle() {
+        Verdict::Skip
+    } else {
+        Verdict::Visit
+    }
+}
+
+/// Returns whether such a walk ends with the root.
+pub(crate) fn is_root_alone(root: &MemCgroup, node: Node) -> bool {
+    root.info(node).is_subtree_idle() && !verify::is_on()
+}
+
+/// Calls the shrinkers whose bits are set.
+fn shrink_mapped(target: &Target<'_>, info: &MemCgroupInfo<'_>) -> usize {
     let mut freed = 0usize;
+    let mut walk = stat::Walk::default();
     let mut start = Some(0);
 
     while let Some(Pending { index, bits, next }) = start.and_then(|at| info.next_pending(at)) {
         let mut is_stale = bits.is_empty();
 
         for offset in bits {
-            match shrink_one(target, &info, Id::new(index, offset)) {
+            walk.bits = walk.bits.wrapping_add(1);
+            match shrink_one(target, info, Id::new(index, offset)) {
                 Visited::Freed(nr) => freed = freed.wrapping_add(nr),
-                Visited::Cleared => is_stale = true,
+                Visited::Cleared => {
+                    walk.spurious = walk.spurious.wrapping_add(1);
+                    is_stale = true;
+                }
             }
         }
         if is_stale {
@@ -52,12 +99,13 @@ pub(crate) fn shrink_memcg(target: &Target<'_>) -> usize {
         }
         start = next;
     }
-    verify::check(target, &info);
+    walk.add();
+    verify::check(target, info);
     freed
 }
 
 /// Calls every shrinker, whatever the map says.
-fn shrink_all(target: &Target<'_>, info: &Info<'_>) -> usize {
+fn shrink_all(target: &Target<'_>, info: &MemCgroupInfo<'_>) -> usize {
     let mut freed = 0usize;
 
     for id in SHRINKERS.iter() {
@@ -82,14 +130,15 @@ enum Visited {
 }
 
 /// Calls one shrinker, and clears its bit if it is empty.
-fn shrink_one(target: &Target<'_>, info: &Info<'_>, id: Id) -> Visited {
+fn shrink_one(target: &Target<'_>, info: &MemCgroupInfo<'_>, id: Id) -> Visited {
     let shrinker = match find(info, id) {
         Ok(shrinker) => shrinker,
         Err(visited) => return visited,
     };
 
-    // Without kernel memory accounting, only shrinkers that don't depend on it have objects.
-    if !memcg::is_kmem_online() && !shrinker.is_nonslab() {
+    // Without kernel memory accounting, only shrinkers that don't depend on it have objects of a
+    // memcg; all others are the root's.
+    if !memcg::is_kmem_online() && !shrinker.is_nonslab() && !target.memcg.is_root() {
         info.clear(id);
         return Visited::Cleared;
     }
@@ -111,7 +160,7 @@ fn shrink_one(target: &Target<'_>, info: &Info<'_>, id: Id) -> Visited {
 }
 
 /// Gets the shrinker whose bit is set, or returns what came of the bit.
-fn find(info: &Info<'_>, id: Id) -> Result<ShrinkerRef, Visited> {
+fn find(info: &MemCgroupInfo<'_>, id: Id) -> Result<ShrinkerRef, Visited> {
     let guard = rcu::read_lock();
 
     if let Some(shrinker) = SHRINKERS.get(id, &guard) {

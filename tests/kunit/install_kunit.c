@@ -67,7 +67,7 @@ static void install_one(struct race_thread *thread)
 	if (ret)
 		return;
 
-	for_each_node(nid) {
+	for_each_node_state(nid, N_MEMORY) {
 		race_expect(thread->race,
 			    shrinker_unit_is_installed(memcg, nid, id), id, nid);
 		set_shrinker_bit(memcg, nid, id);
@@ -92,7 +92,7 @@ static void install_check_round(struct race *race, int round)
 			if (in->id[round][k] == id)
 				nr += in->added[round][k];
 
-		for_each_node(nid) {
+		for_each_node_state(nid, N_MEMORY) {
 			race_expect(race,
 				    shrinker_unit_is_installed(memcg, nid, id),
 				    id, nid);
@@ -133,7 +133,7 @@ static void install_check(struct race *race)
 	in->nr_units += install_nr_new(race);
 	race_expect(race,
 		    shrinker_nr_units(in->group.memcg) ==
-		    in->nr_units * num_possible_nodes(),
+		    in->nr_units * num_node_state(N_MEMORY),
 		    shrinker_nr_units(in->group.memcg), in->nr_units);
 	install_check_round(race, in->rounds);
 	if (++in->rounds < NR_ROUNDS || race_failed(race))
@@ -292,7 +292,7 @@ static void install_tree_one(struct race_thread *thread)
 
 	/* Each ancestor may get the objects one day, and must be ready. */
 	for (; !mem_cgroup_is_root(memcg); memcg = parent_mem_cgroup(memcg))
-		for_each_node(nid)
+		for_each_node_state(nid, N_MEMORY)
 			race_expect(thread->race,
 				    shrinker_unit_is_installed(memcg, nid, id),
 				    id, nid);

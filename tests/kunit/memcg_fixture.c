@@ -145,7 +145,7 @@ remove:
 
 /**
  * test_group_make - make a group
- * @parent: a group that was not made as a leaf
+ * @parent: a group that was not made as a leaf, or NULL for the root
  * @name: its name in @parent
  * @leaf: the group will have no groups below it
  * @group: set on success
@@ -153,7 +153,8 @@ remove:
 int test_group_make(struct test_group *parent, const char *name, bool leaf,
 		    struct test_group *group)
 {
-	return test_group_make_in(parent->dentry, name, leaf, group);
+	return test_group_make_in(parent ? parent->dentry : test_mnt->mnt_root,
+				  name, leaf, group);
 }
 
 /**

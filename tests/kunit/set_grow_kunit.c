@@ -124,7 +124,7 @@ static void set_grow_finish(struct race *race)
 
 	bitmap_zero(summary, BITS_PER_LONG);
 	for (i = 0; i < NR_UNITS; i++) {
-		for_each_node(nid)
+		for_each_node_state(nid, N_MEMORY)
 			race_expect(race,
 				    shrinker_unit_is_installed(memcg, nid,
 							       set_grow_id(grow, i, 0)),
@@ -280,7 +280,7 @@ static void set_grow_sparse(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(indices); i++) {
 		int id = indices[i] * BITS_PER_LONG + i;
 
-		for_each_node(nid)
+		for_each_node_state(nid, N_MEMORY)
 			set_grow_expect_unit(test, group, nid, id, false);
 		KUNIT_EXPECT_EQ(test,
 				install_shrinker_unit(group->memcg, id,
@@ -289,7 +289,7 @@ static void set_grow_sparse(struct kunit *test)
 		KUNIT_EXPECT_EQ(test,
 				install_shrinker_unit(group->memcg, id ^ 1,
 						      GFP_NOWAIT), 0);
-		for_each_node(nid) {
+		for_each_node_state(nid, N_MEMORY) {
 			for (k = 0; k < ARRAY_SIZE(indices); k++)
 				set_grow_expect_unit(test, group, nid,
 						     indices[k] * BITS_PER_LONG,
@@ -303,7 +303,7 @@ static void set_grow_sparse(struct kunit *test)
 		}
 	}
 	/* An install sets no bit. */
-	for_each_node(nid)
+	for_each_node_state(nid, N_MEMORY)
 		for (k = 0; k < BITS_PER_LONG; k++)
 			KUNIT_EXPECT_FALSE(test,
 					   shrinker_summary_is_set(group->memcg, nid,

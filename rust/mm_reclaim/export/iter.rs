@@ -15,6 +15,7 @@ use kernel::{
         mem_cgroup,
         mem_cgroup_reclaim_cookie, //
     },
+    ffi::c_int,
     prelude::*,
     sync::aref::ARef, //
 };
@@ -30,7 +31,12 @@ use crate::{
         self,
         MemCgroup, //
     },
-    node::Node, //
+    node::Node,
+    stat::{
+        self,
+        Stat, //
+    },
+    walk, //
 };
 
 /// Walks a hierarchy of memcgs: `mem_cgroup_iter()` for any filter.
@@ -147,6 +153,81 @@ pub(crate) unsafe extern "C" fn mem_cgroup_iter_cond(
 
     // SAFETY: As for this function.
     unsafe { iter_next(root, prev, reclaim, verdict) }
+}
+
+/// Walks the memcgs of a hierarchy to which anything is charged: [`mem_cgroup_iter`] without those
+/// subtrees whose `memory` counter reads zero. `root` itself is always visited.
+///
+/// Does not sleep.
+///
+/// # Safety
+///
+/// As for [`mem_cgroup_iter_cond`].
+#[export]
+pub(crate) unsafe extern "C" fn mem_cgroup_iter_charged(
+    root: *mut mem_cgroup,
+    prev: *mut mem_cgroup,
+    reclaim: *mut mem_cgroup_reclaim_cookie,
+) -> *mut mem_cgroup {
+    let top = if root.is_null() {
+        MemCgroup::root().map_or(ptr::null_mut(), MemCgroup::as_raw)
+    } else {
+        root
+    };
+
+    // SAFETY: As for this function.
+    unsafe {
+        iter_next(root, prev, reclaim, |memcg| {
+            if memcg.is_uncharged() && memcg.as_raw() != top {
+                Verdict::SkipTree
+            } else {
+                Verdict::Visit
+            }
+        })
+    }
+}
+
+/// Walks all memcgs that may have something to shrink on a node, and the root memcg.
+///
+/// Does not sleep.
+///
+/// # Safety
+///
+/// - `prev` must be null, or come from the call before. It is given back.
+/// - `nid` must be a possible node.
+#[export]
+pub(crate) unsafe extern "C" fn mem_cgroup_iter_shrinkable(
+    prev: *mut mem_cgroup,
+    nid: c_int,
+) -> *mut mem_cgroup {
+    // SAFETY: The node is a possible one.
+    let node = unsafe { Node::from_raw(nid) };
+
+    // What `prev` was is all that is needed: the walk got no reference on the root.
+    if let Some(root) = MemCgroup::root() {
+        if prev == root.as_raw() && walk::is_root_alone(root, node) {
+            stat::add(Stat::SubtreesSkipped, 1);
+            return ptr::null_mut();
+        }
+    }
+
+    let mut skipped = 0isize;
+    // SAFETY: As for this function; `root` and `reclaim` are null.
+    let next = unsafe {
+        iter_next(ptr::null_mut(), prev, ptr::null_mut(), |memcg| {
+            let verdict = walk::verdict(memcg, node);
+
+            if verdict == Verdict::SkipTree {
+                skipped = skipped.wrapping_add(1);
+            }
+            verdict
+        })
+    };
+
+    if skipped != 0 {
+        stat::add(Stat::SubtreesSkipped, skipped);
+    }
+    next
 }
 
 /// Ends a walk before its round is complete. Does not sleep.

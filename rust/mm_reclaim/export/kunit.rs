@@ -14,8 +14,11 @@ use kernel::{
 
 use crate::{
     id::Id,
-    info::Info,
-    memcg::MemCgroup,
+    info::Owner,
+    memcg::{
+        MemCgroup,
+        MemCgroupInfo, //
+    },
     node::Node, //
 };
 
@@ -28,7 +31,7 @@ unsafe fn inspect<R: Default>(
     memcg: *mut mem_cgroup,
     nid: c_int,
     shrinker_id: c_int,
-    f: impl FnOnce(Info<'_>, Id) -> R,
+    f: impl FnOnce(MemCgroupInfo<'_>, Id) -> R,
 ) -> R {
     // SAFETY: The caller vouches for both.
     let (memcg, node) = unsafe { (MemCgroup::from_raw(memcg), Node::from_raw(nid)) };
@@ -90,6 +93,19 @@ pub(crate) unsafe extern "C" fn shrinker_unit_is_installed(
 pub(crate) unsafe extern "C" fn shrinker_nr_units(memcg: *mut mem_cgroup) -> c_ulong {
     // SAFETY: The memcg is valid.
     unsafe { MemCgroup::from_raw(memcg) }.map().nr_units()
+}
+
+/// Returns how many memcgs of a subtree are counted as having something to shrink.
+///
+/// # Safety
+///
+/// `memcg` must be valid, `nid` a possible node.
+#[export]
+pub(crate) unsafe extern "C" fn shrinker_nr_nonidle(memcg: *mut mem_cgroup, nid: c_int) -> c_long {
+    // SAFETY: As for this function.
+    let (memcg, node) = unsafe { (MemCgroup::from_raw(memcg), Node::from_raw(nid)) };
+
+    memcg.info(node).node_info.subtree.nr()
 }
 
 /// Returns the work that a shrinker left over.

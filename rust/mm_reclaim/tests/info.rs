@@ -2,23 +2,32 @@
 
 //! The map of one memcg.
 
+use core::cell::Cell;
 use kernel::{
     alloc::flags::GFP_KERNEL,
     prelude::*, //
 };
 
-use super::random::Random;
+use super::{
+    group::{
+        node,
+        Group, //
+    },
+    random::Random, //
+};
 use crate::{
     bits::Bits,
     id::Id,
     info::{
         Info,
         Map,
-        NodeInfo, //
+        Owner, //
     },
     node::Node,
     unit::Unit, //
 };
+
+type GroupInfo<'a> = Info<'a, Group<'a>>;
 
 const STEPS: u32 = 20_000;
 /// Enough units for some to share a bit of the summary.
@@ -72,7 +81,7 @@ fn choose(random: &mut Random) -> Id {
 }
 
 /// The units that a walk would look at, with those that have no bits left out.
-fn pending<'a>(info: &'a Info<'_>) -> impl Iterator<Item = (u32, Bits)> + 'a {
+fn pending<'a>(info: &'a GroupInfo<'_>) -> impl Iterator<Item = (u32, Bits)> + 'a {
     let mut start = Some(0);
 
     core::iter::from_fn(move || {
@@ -83,7 +92,7 @@ fn pending<'a>(info: &'a Info<'_>) -> impl Iterator<Item = (u32, Bits)> + 'a {
     .filter(|(_, bits)| !bits.is_empty())
 }
 
-fn check_model(random: &Random, step: u32, info: &Info<'_>, model: &Model) -> Result {
+fn check_model(random: &Random, step: u32, info: &GroupInfo<'_>, model: &Model) -> Result {
     for raw in 0..IDS {
         let id = Id::new(0, raw as u32);
 
@@ -121,7 +130,7 @@ fn check_model(random: &Random, step: u32, info: &Info<'_>, model: &Model) -> Re
     )
 }
 
-fn run_model(random: &mut Random, info: &Info<'_>, map: &Map) -> Result {
+fn run_model(random: &mut Random, info: &GroupInfo<'_>, map: &Map) -> Result {
     let mut model = Model::new()?;
 
     for step in 0..STEPS {
@@ -130,7 +139,7 @@ fn run_model(random: &mut Random, info: &Info<'_>, map: &Map) -> Result {
 
         match random.below(8) {
             0 => {
-                map.install(id.index(), Node::possible(), GFP_KERNEL)?;
+                map.install(id.index(), Node::possible, GFP_KERNEL)?;
                 model.install(id.index());
             }
             1 | 2 => {
@@ -192,15 +201,11 @@ fn run_model(random: &mut Random, info: &Info<'_>, map: &Map) -> Result {
     check_model(random, STEPS, info, &model)
 }
 
-/// Gives `f` a map with its parts, and closes the map afterwards, so that its units are freed.
-fn with_map(f: impl FnOnce(&Map, Info<'_>) -> Result) -> Result {
-    let map = Map::new();
-    let node_info = NodeInfo::new();
-    let node = Node::possible().next().ok_or(ENODEV)?;
-    let result = f(&map, Info::new(&map, &node_info, node));
+/// Gives `f` a map, and how it is seen from a node.
+fn with_map(f: impl FnOnce(&Map, GroupInfo<'_>) -> Result) -> Result {
+    let group = Group::new(None);
 
-    map.close(|_, _, _| ());
-    result
+    f(&group.map, group.info(node()?))
 }
 
 #[kunit_tests(mm_reclaim_info)]
@@ -217,17 +222,41 @@ mod tests {
     #[test]
     fn install_covers_every_node() -> Result {
         let random = Random::new("install_covers_every_node");
-        let map = Map::new();
-        let node_info = NodeInfo::new();
+        let group = Group::new(None);
         let id = Id::new(7, 3);
-        let result = map.install(id.index(), Node::possible(), GFP_KERNEL);
+        let result = group.map.install(id.index(), Node::possible, GFP_KERNEL);
         let missing = Node::possible()
-            .find(|&node| !Info::new(&map, &node_info, node).is_installed(id))
+            .find(|&node| !group.info(node).is_installed(id))
             .map(Node::as_raw);
 
-        map.close(|_, _, _| ());
         random.check(result.is_ok(), 0, fmt!("install fails: {result:?}"))?;
         random.check(missing.is_none(), 0, fmt!("not on node {missing:?}"))
+    }
+
+    #[test]
+    fn install_follows_new_nodes() -> Result {
+        let random = Random::new("install_follows_new_nodes");
+        let group = Group::new(None);
+        let id = Id::new(3, 1);
+        let calls = Cell::new(0u32);
+        // All but the first node are added while the units of the first one are made: each attempt
+        // looks at the nodes twice.
+        let nodes = || {
+            calls.set(calls.get() + 1);
+            Node::possible().take(if calls.get() > 2 { usize::MAX } else { 1 })
+        };
+
+        group.map.install(id.index(), nodes, GFP_KERNEL)?;
+        let missing = Node::possible()
+            .find(|&node| !group.info(node).is_installed(id))
+            .map(Node::as_raw);
+        random.check(missing.is_none(), 0, fmt!("not on node {missing:?}"))?;
+        let nr = Node::possible().count();
+        random.check(
+            group.map.nr_units() == nr,
+            1,
+            fmt!("{} units on {nr} nodes", group.map.nr_units()),
+        )
     }
 
     #[test]
@@ -238,7 +267,7 @@ mod tests {
             let mut sum = 0;
 
             for index in [0, 1, 64, 5] {
-                map.install(index, Node::possible(), GFP_KERNEL)?;
+                map.install(index, Node::possible, GFP_KERNEL)?;
                 for offset in [0, 63] {
                     info.add_deferred(Id::new(index, offset), (index + offset) as isize)
                         .map_err(|_| EINVAL)?;
@@ -266,12 +295,12 @@ mod tests {
         with_map(|map, info| {
             let id = Id::new(2, 9);
 
-            map.install(id.index(), Node::possible(), GFP_KERNEL)?;
+            map.install(id.index(), Node::possible, GFP_KERNEL)?;
             random.check(info.set(id), 0, fmt!("the bit can't be set"))?;
             map.close(|_, _, _| ());
 
             // Installing is not an error then, but must leave nothing behind.
-            map.install(id.index(), Node::possible(), GFP_KERNEL)?;
+            map.install(id.index(), Node::possible, GFP_KERNEL)?;
             random.check(!info.is_installed(id), 1, fmt!("installed after close"))?;
             random.check(info.set(id), 2, fmt!("a bit set late is taken for a bug"))?;
             random.check(!info.take_stray(), 3, fmt!("a bit set late is a stray"))?;

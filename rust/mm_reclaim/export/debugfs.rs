@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What debugfs shows of a map.
+
+use core::mem::size_of;
+use kernel::{
+    bindings::{
+        self,
+        mem_cgroup, //
+    },
+    ffi::c_int,
+    prelude::*,
+    seq_file::SeqFile,
+    seq_print, //
+};
+
+use crate::{
+    id::Id,
+    info::Owner,
+    memcg::MemCgroup,
+    node::Node,
+    unit::Unit, //
+};
+
+/// Prints numbers, separated by commas.
+struct List<'a> {
+    m: &'a SeqFile,
+    separator: &'static str,
+}
+
+impl<'a> List<'a> {
+    fn new(m: &'a SeqFile, name: &str) -> Self {
+        seq_print!(m, " {name}=");
+        Self { m, separator: "" }
+    }
+
+    fn print(&mut self, nr: u32) {
+        seq_print!(self.m, "{}{nr}", self.separator);
+        self.separator = ",";
+    }
+}
+
+/// Prints a line with the map of a memcg on a node, if it has units there. Does not sleep.
+///
+/// # Safety
+///
+/// `memcg` must be valid, `nid` a possible node, and `m` valid and used by nobody else.
+#[export]
+pub(crate) unsafe extern "C" fn show_shrinker_map(
+    m: *mut bindings::seq_file,
+    memcg: *mut mem_cgroup,
+    nid: c_int,
+) {
+    // SAFETY: The caller vouches for all three.
+    let (m, memcg, node) = unsafe {
+        (
+            SeqFile::from_raw(m),
+            MemCgroup::from_raw(memcg),
+            Node::from_raw(nid),
+        )
+    };
+    let info = memcg.info(node);
+    let (mut nr_units, mut deferred) = (0usize, 0isize);
+
+    info.for_each_unit(|_, unit| {
+        nr_units = nr_units.saturating_add(1);
+        deferred = deferred.saturating_add(unit.sum_deferred());
+    });
+    if nr_units == 0 {
+        return;
+    }
+
+    seq_print!(m, "cgroup={} node={}", memcg.id(), node.as_raw());
+    seq_print!(m, " nonidle={}", info.node_info.subtree.nr());
+    let mut units = List::new(m, "units");
+    info.for_each_unit(|index, _| units.print(index));
+    let mut ids = List::new(m, "ids");
+    info.for_each_unit(|index, unit| {
+        for offset in unit.bits() {
+            ids.print(Id::new(index, offset).as_raw() as u32);
+        }
+    });
+    seq_print!(m, " deferred={deferred}");
+    seq_print!(m, " bytes={}\n", nr_units.saturating_mul(size_of::<Unit>()));
+}
