@@ -64,11 +64,12 @@ def guides(axes, report, metric):
                       va="center", color="#777777", fontsize=9)
 
 
-def finish(axes, sizes, title, unit):
+def finish(axes, sizes, title, unit,
+           across="N: memory cgroups, each with a tmpfs"):
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_title(title, fontsize=11)
-    axes.set_xlabel("N: memory cgroups, each with a tmpfs")
+    axes.set_xlabel(across)
     axes.set_ylabel(unit)
     axes.set_xticks(sizes)
     axes.xaxis.set_major_formatter(ticker.FuncFormatter(lambda n, _: f"{n:.0f}"))
@@ -80,6 +81,18 @@ def finish(axes, sizes, title, unit):
     # Room for the legend, above lines that rise to the right.
     axes.set_ylim(top=axes.get_ylim()[1] * 5)
     axes.legend(loc="upper left", fontsize=9, frameon=False)
+
+
+def write(figure, machine, path):
+    """As PNG and SVG, with a line that says what was measured where."""
+    figure.text(0.5, 0.01,
+                f"Linux {machine['kernel']}, {machine['accel']} guest, "
+                f"{machine['guest_cpus']} CPUs, {machine['date'][:10]}; median, "
+                f"min and max of {machine['rounds']} rounds", ha="center",
+                fontsize=8, color="#555555")
+    figure.tight_layout(rect=(0, 0.03, 1, 1))
+    for suffix in (".png", ".svg"):
+        figure.savefig(path.with_suffix(suffix), dpi=150)
 
 
 def main():
@@ -100,14 +113,7 @@ def main():
     draw(memory, report, "sunreclaim", faint="all of SUnreclaim")
     finish(memory, sizes, "Memory for shrinker maps (kmalloc-1k and own caches)",
            "MiB above the level without groups")
-    figure.text(0.5, 0.01,
-                f"Linux {machine['kernel']}, {machine['accel']} guest, "
-                f"{machine['guest_cpus']} CPUs, {machine['date'][:10]}; median, "
-                f"min and max of {machine['rounds']} rounds", ha="center",
-                fontsize=8, color="#555555")
-    figure.tight_layout(rect=(0, 0.03, 1, 1))
-    for suffix in (".png", ".svg"):
-        figure.savefig(path.with_suffix(suffix), dpi=150)
+    write(figure, machine, path)
 
 
 if __name__ == "__main__":

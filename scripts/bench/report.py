@@ -56,13 +56,19 @@ def markdown(rows):
                      + [line(row) for row in rows[1:]])
 
 
+def metric_row(table, n, metric):
+    """One metric in every arm, without the ratio."""
+    label, unit, _ = table.metrics[metric]
+    return ([f"{label}{f', {unit}' if unit else ''}"] +
+            [cell(table.spread(arm, n, metric), unit) for arm in table.arms])
+
+
 def size_table(table, n):
     """All the metrics of one N."""
     compare = table.has("rust", n) and table.has("stock", n)
     rows = [[f"N = {n}", *table.arms, *(["stock / rust"] if compare else [])]]
-    for metric, (label, unit, _) in METRICS.items():
-        row = [f"{label}{f', {unit}' if unit else ''}"]
-        row += [cell(table.spread(arm, n, metric), unit) for arm in table.arms]
+    for metric in table.metrics:
+        row = metric_row(table, n, metric)
         if compare:
             ratio = table.ratio("stock", "rust", n, metric)
             row.append(f"{ratio['median']:.3g}" if ratio else "-")
@@ -97,11 +103,15 @@ def goal_table(found):
     return markdown(rows)
 
 
-def describe(machine):
+def describe_host(machine):
     return (f"{machine['date']}, {machine['cpu']}, {machine['cores']} CPUs, "
-            f"{machine['qemu']}, {machine['accel']}; guests: {machine['guest_cpus']} "
-            f"CPUs, {machine['guest_memory_mib']} MiB, Linux {machine['kernel']}, "
-            f"clock {machine['clock']}, {machine['rounds']} rounds"
+            f"{machine['qemu']}, {machine['accel']}; Linux {machine['kernel']}, "
+            f"clock {machine['clock']}, {machine['rounds']} rounds")
+
+
+def describe(machine):
+    return (f"{describe_host(machine)}; guests: {machine['guest_cpus']} CPUs, "
+            f"{machine['guest_memory_mib']} MiB"
             + (", groups joined from home" if machine["from_home"] else ""))
 
 
@@ -164,23 +174,36 @@ def doubts_of(result):
     return found
 
 
+def summarize(table):
+    """Spreads and ratios of everything, as report.json has them."""
+    return {
+        str(n): {
+            "arms": {arm: {metric: table.spread(arm, n, metric)
+                           for metric in table.metrics}
+                     for arm in table.arms if table.has(arm, n)},
+            "stock_over_rust": {metric: table.ratio("stock", "rust", n, metric)
+                                for metric in table.metrics},
+        } for n in table.sizes}
+
+
 def build(results, machine, skipped):
     """The content of report.json."""
     table = Table(results)
-    summary = {
-        str(n): {
-            "arms": {arm: {metric: table.spread(arm, n, metric)
-                           for metric in METRICS}
-                     for arm in table.arms if table.has(arm, n)},
-            "stock_over_rust": {metric: table.ratio("stock", "rust", n, metric)
-                                for metric in METRICS},
-        } for n in table.sizes}
+    summary = summarize(table)
     return {"machine": machine, "goals": goals.check(table),
             "doubts": doubts(table), "skipped": skipped, "summary": summary,
             "published": {"source": published.SOURCE, "n": published.N,
                           "before_s": published.BEFORE,
                           "after_s": published.AFTER},
             "results": results}
+
+
+def started_again(results):
+    retries = sum(result["retries"] for result in results)
+    if not retries:
+        return []
+    return [f"Started again: {retries} guests in which QEMU ran stale code "
+            "(Oops: int3)"]
 
 
 def text(report):
@@ -192,10 +215,7 @@ def text(report):
               goal_table(report["goals"])]
     notes = [f"Not run: {line}" for line in report["skipped"]]
     notes += [f"In doubt: {line}" for line in report["doubts"]]
-    retries = sum(result["retries"] for result in report["results"])
-    if retries:
-        notes.append(f"Started again: {retries} guests in which QEMU ran stale "
-                     "code (Oops: int3)")
+    notes += started_again(report["results"])
     if notes:
         parts.append("\n".join(notes))
     return "\n\n".join(parts) + "\n"

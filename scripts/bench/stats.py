@@ -100,14 +100,16 @@ def spread(values):
 
 
 class Table:
-    """All the results of one run, by arm, N and round."""
+    """All the results of one run, by arm, size (N, or `key`) and round."""
 
-    def __init__(self, results):
+    def __init__(self, results, metrics=METRICS, key="n"):
         self.by = {}
+        self.metrics = metrics
         for result in results:
-            key = (result["arm"], result["n"])
-            self.by.setdefault(key, {})[result["round"]] = result
-        self.sizes = sorted({n for _, n in self.by})
+            place = (result["arm"], result[key])
+            self.by.setdefault(place, {})[result["round"]] = result
+        # As they were measured: the smallest first.
+        self.sizes = list(dict.fromkeys(n for _, n in self.by))
         self.arms = list(dict.fromkeys(arm for arm, _ in self.by))
 
     def has(self, arm, n):
@@ -115,7 +117,7 @@ class Table:
 
     def spread(self, arm, n, metric):
         rounds = self.by.get((arm, n), {})
-        function = METRICS[metric][2]
+        function = self.metrics[metric][2]
         return spread([function(rounds[i]) for i in sorted(rounds)])
 
     def ratio(self, over, under, n, metric):
@@ -123,7 +125,7 @@ class Table:
         speed from one round to the next."""
         above = self.by.get((over, n), {})
         below = self.by.get((under, n), {})
-        function = METRICS[metric][2]
+        function = self.metrics[metric][2]
         ratios = []
         for i in sorted(above.keys() & below.keys()):
             one, other = function(above[i]), function(below[i])

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the programs that compare the arms have in common: one at a time, on a
+machine that the report describes, with a plot at the end."""
+
+import datetime
+import fcntl
+import os
+import platform
+import subprocess
+import sys
+
+import qemu
+from common import OUT, ROOT, BenchError, tail
+
+
+def cpu_model():
+    try:
+        with open("/proc/cpuinfo") as info:
+            for line in info:
+                if line.startswith("model name"):
+                    return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or "unknown CPU"
+
+
+def revision():
+    """Of the project, so that a report can be traced to its source."""
+    result = subprocess.run(["git", "-C", str(ROOT), "describe", "--always",
+                             "--dirty", "--abbrev=12"],
+                            capture_output=True, text=True)
+    return result.stdout.strip() or "unknown"
+
+
+def describe(accel, guest, arms, rounds):
+    """`guest` is the result of any guest: the kernels differ by arm only."""
+    return {
+        "date": datetime.datetime.now(datetime.timezone.utc)
+                .strftime("%Y-%m-%d %H:%M UTC"),
+        "cpu": cpu_model(), "cores": os.cpu_count(), "accel": accel,
+        "qemu": qemu.version(), "host_kernel": platform.release(),
+        "kernel": guest["kernel"], "clock": guest["clock"]["source"],
+        "rounds": rounds, "revision": revision(),
+        "arms": {arm.name: arm.about for arm in arms},
+    }
+
+
+def rotated(arms, turn):
+    """The arms in another order each turn, so that none is always the first."""
+    shift = turn % len(arms)
+    return arms[shift:] + arms[:shift]
+
+
+def plot(name, path):
+    """matplotlib may be there for the system's Python only."""
+    script = ROOT / "scripts/bench" / name
+    output = ""
+    for python in dict.fromkeys((sys.executable, "/usr/bin/python3")):
+        if not os.access(python, os.X_OK):
+            continue
+        result = subprocess.run([python, str(script), str(path)],
+                                capture_output=True, text=True)
+        if not result.returncode:
+            return
+        output = result.stderr
+        if "No module named 'matplotlib'" not in output:
+            break
+    raise BenchError("no plot could be drawn; matplotlib comes with "
+                     f"'make deps'\n{tail(output)}")
+
+
+def only_one():
+    """Two at once would disturb each other, and share the logs."""
+    OUT.mkdir(parents=True, exist_ok=True)
+    guard = open(OUT / ".lock", "w")
+    try:
+        fcntl.flock(guard, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise BenchError("another bench is running in this folder") from None
+    return guard
