@@ -12,11 +12,24 @@
 #define BENCH_COUNTED		2	/* writes under the probe; they must agree */
 #define BENCH_MAX_CACHES	160
 #define BENCH_MAX_PROBES	4
+#define BENCH_MAX_SERIES	32
+#define BENCH_SAMPLES		11	/* timed writes of a scenario */
+#define BENCH_MAX_VALUES	16
+#define BENCH_MAX_GROUPS	65535	/* the kernel has no more ids */
+#define BENCH_MAX_MOUNTS	1000
+#define BENCH_MAX_DEPTH		32
+#define BENCH_MAX_COUNT		10000000
 
 typedef unsigned long long u64;
 
+struct bench_scenario;
+
 struct bench_options {
+	const struct bench_scenario *scenario;	/* NULL: the test of 2018 */
 	unsigned int groups;
+	unsigned int mounts;	/* 0: what the scenario has */
+	unsigned int depth;	/* levels of groups, the mounts are in the last */
+	unsigned int count;	/* operations; 0: what the scenario has */
 	bool json;		/* print the result as one line of JSON */
 	bool keep;		/* leave groups and mounts behind */
 	bool v1;		/* insist on a cgroup v1 memory hierarchy */
@@ -69,6 +82,13 @@ struct bench_debugfs {
 	u64 objects_after;
 };
 
+/* What a scenario measured, under a name of its own. */
+struct bench_series {
+	char name[32];
+	unsigned int n;
+	u64 values[BENCH_MAX_VALUES];
+};
+
 struct bench_result {
 	struct bench_times ns;
 	struct bench_memory start;	/* no groups yet */
@@ -79,6 +99,8 @@ struct bench_result {
 	struct bench_probe probes[BENCH_MAX_PROBES];
 	struct bench_debugfs debugfs;
 	bool emptied;			/* ns.empty2 has been measured */
+	unsigned int nr_series;
+	struct bench_series series[BENCH_MAX_SERIES];
 	long dying;			/* groups that never went; -1: unknown */
 };
 
@@ -89,6 +111,8 @@ struct bench_site {
 	char cgroup[320];		/* parent of our groups */
 	char home[512];			/* cgroup.procs to return to */
 	char kind[24];
+	unsigned int depth;
+	unsigned int per_group;		/* mounts */
 	bool memory;			/* there is a memory controller */
 	bool base_mounted;
 	bool enabled_memory;		/* in the root's subtree_control */
@@ -96,10 +120,24 @@ struct bench_site {
 	unsigned int mounted;
 };
 
+struct bench_scenario {
+	const char *name;
+	const char *about;
+	/* Measures; what it made is removed by the caller. */
+	int (*run)(struct bench_site *site, const struct bench_options *opt,
+		   struct bench_result *result);
+	unsigned int mounts;		/* in each group, if not told */
+	unsigned int count;		/* the same for the operations */
+	const char *counted;		/* what they are; NULL: there are none */
+};
+
 /* memcg_shrinker_bench.c: messages in KTAP's form. */
 __printf(1, 2) void bench_note(const char *fmt, ...);
 /* Adds errno and its text; always returns -1. */
 __printf(1, 2) int bench_error(const char *fmt, ...);
+/* kselftest.h counts for each file, so all results go through one of them. */
+__printf(2, 3) void bench_check(bool ok, const char *fmt, ...);
+__printf(1, 2) void bench_skip(const char *fmt, ...);
 bool bench_interrupted(void);
 u64 bench_now(void);
 
@@ -114,9 +152,19 @@ void bench_print_figures(const struct bench_options *opt,
 int bench_write(const char *path, const char *text);
 /* 0, -1 (failed) or 1 (there is no memory controller). */
 int bench_site_open(struct bench_site *site, const struct bench_options *opt);
+/* These two go on to @n of them, and add to the times. */
 int bench_create(struct bench_site *site, unsigned int n, struct bench_times *ns);
 int bench_mount(struct bench_site *site, const struct bench_options *opt,
-		struct bench_times *ns);
+		unsigned int n, struct bench_times *ns);
+/* As many as there are ids for, and @n at most. */
+int bench_create_all(struct bench_site *site, unsigned int n,
+		     struct bench_times *ns);
+int bench_join(const struct bench_site *site, unsigned int i);
+int bench_go_home(const struct bench_site *site);
+void bench_group_path(const struct bench_site *site, unsigned int i,
+		      const char *file, char *path, size_t size);
+void bench_mount_path(const struct bench_site *site, unsigned int i,
+		      const char *file, char *path, size_t size);
 int bench_drop(const char *value, unsigned int n, u64 *ns);
 int bench_unmount(struct bench_site *site, struct bench_times *ns);
 int bench_remove(struct bench_site *site, struct bench_times *ns);
@@ -124,6 +172,32 @@ int bench_count_mounts(const struct bench_site *site);
 int bench_count_groups(const struct bench_site *site);
 long bench_drain(const struct bench_site *site, struct bench_times *ns);
 int bench_site_close(struct bench_site *site);
+
+/* settle.c */
+int bench_settle(struct bench_memory *memory, const struct bench_memory *goal);
+int bench_empty(struct bench_debugfs *found);
+
+/* drops.c */
+int bench_run_drops(struct bench_site *site, const struct bench_options *opt,
+		    struct bench_result *result);
+
+/* scenario.c */
+const struct bench_scenario *bench_find_scenario(const char *name);
+void bench_list_scenarios(FILE *to);
+int bench_run_scenario(struct bench_site *site, const struct bench_options *opt,
+		       struct bench_result *result);
+unsigned int bench_scenario_checks(const struct bench_options *opt);
+int bench_record(struct bench_result *result, const char *name,
+		 const u64 *values, unsigned int n);
+int bench_record_one(struct bench_result *result, const char *name, u64 value);
+/* Groups with a mount each, in which there is nothing to reclaim. */
+int bench_make_idle(struct bench_site *site, const struct bench_options *opt,
+		    unsigned int n, struct bench_result *result);
+/* Times BENCH_SAMPLES writes of 2, after one that is not timed. */
+int bench_sample_drops(struct bench_result *result, const char *name);
+
+/* A file for each scenario. */
+extern const struct bench_scenario bench_idle;
 
 /* memory.c */
 int bench_read_memory(struct bench_memory *memory);

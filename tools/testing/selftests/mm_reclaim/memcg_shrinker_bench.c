@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Measures what many memory cgroups and many mounted file systems cost slab
- * reclaim. It repeats the test of the 2018 series "Improve shrink_slab()
- * scalability": N groups, each with its own tmpfs and one file in it, then
- * five writes of 3 to drop_caches. Five writes of 2 follow, which leave the
- * page cache out.
+ * reclaim: with the test of 2018, see drops.c, or in the scenario that is
+ * named on the command line.
  *
  * Without --json it prints its figures as KTAP diagnostics, and in both cases
  * it checks that everything could be made and that everything went away.
@@ -22,11 +20,6 @@
 #include "bench.h"
 
 #define DEFAULT_GROUPS	200
-#define MAX_GROUPS	50000
-#define FEW		4
-#define SETTLE_TRIES	40
-#define SETTLE_POLL_US	250000
-#define SLACK		(64 * 1024ULL)
 
 void bench_note(const char *fmt, ...)
 {
@@ -49,6 +42,28 @@ int bench_error(const char *fmt, ...)
 	va_end(args);
 	printf(": %s (%d)\n", strerror(error), error);
 	return -1;
+}
+
+void bench_check(bool ok, const char *fmt, ...)
+{
+	char text[256];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	ksft_test_result(ok, "%s", text);
+}
+
+void bench_skip(const char *fmt, ...)
+{
+	char text[256];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	ksft_test_result_skip("%s", text);
 }
 
 /* The signals are blocked, so that a clean-up always runs to its end. */
@@ -102,156 +117,71 @@ static int quiet_console(int level)
 	return -1;
 }
 
-/*
- * Memory that is freed after a grace period or from a work item is not free
- * yet. Freeing has ended when the map caches have stopped shrinking. With @goal
- * their empty slabs go, too, and it has ended when the goal is reached.
- */
-static int settle(struct bench_memory *memory, const struct bench_memory *goal)
-{
-	u64 last = ~0ULL, same = 0;
-	int i;
-
-	for (i = 0; i < SETTLE_TRIES && same < 3; i++) {
-		u64 bytes;
-
-		if (bench_drop("2", 1, NULL))
-			return -1;
-		usleep(SETTLE_POLL_US);
-		if (goal)
-			bench_shrink_caches(goal);
-		if (bench_read_memory(memory))
-			return -1;
-		bytes = memory->nr_caches ? bench_map_bytes(memory) :
-					    memory->sunreclaim;
-		same = bytes >= last ? same + 1 : 0;
-		last = bytes;
-		if (goal && memory->nr_caches && bytes <= bench_map_bytes(goal))
-			break;
-	}
-	return 0;
-}
-
-/*
- * drop_caches leaves one dentry of each group, see mount_one(), so the timed
- * drops still had every group on their way. Take these away by hand, and time
- * drops that really find nothing.
- */
-static int time_empty(struct bench_result *result)
-{
-	struct bench_debugfs left = {};
-
-	/* The root may have some. */
-	if (bench_shrinker_debug(&left, "sb-cgroup") ||
-	    left.objects_after > FEW)
-		return 0;
-	/* The first one clears the bits. */
-	if (bench_drop("2", 1, NULL) ||
-	    bench_drop("2", BENCH_DROPS, result->ns.empty2))
-		return -1;
-	result->emptied = true;
-	return 0;
-}
-
-static int run_calls(struct bench_site *site, const struct bench_options *opt,
-		     struct bench_result *result)
-{
-	const struct bench_debugfs *seen = &result->debugfs;
-	int ret;
-
-	if (bench_read_memory(&result->mounted))
-		return -1;
-
-	if (opt->shrinker_debug) {
-		ret = bench_shrinker_debug(&result->debugfs, "");
-		bench_note("%u shrinkers, %u scans, %llu objects before and %llu after\n",
-			   seen->shrinkers, seen->scans, seen->objects_before,
-			   seen->objects_after);
-		if (ret > 0)
-			ksft_test_result_skip("there are no shrinker debugfs files\n");
-		else
-			ksft_test_result(!ret && seen->scans &&
-					 seen->shrinkers >= opt->groups &&
-					 seen->objects_after < seen->objects_before,
-					 "the shrinkers' debugfs files count and scan\n");
-	}
-
-	if (bench_drop("3", BENCH_DROPS, result->ns.drop3) ||
-	    bench_drop("2", BENCH_DROPS, result->ns.drop2))
-		return -1;
-	ksft_test_result(bench_count_mounts(site) == (int)opt->groups &&
-			 bench_count_groups(site) == (int)opt->groups,
-			 "%u groups and %u mounts exist\n", opt->groups,
-			 opt->groups);
-
-	if (settle(&result->dropped, NULL))
-		return -1;
-	bench_count_calls(result);
-	return time_empty(result);
-}
-
-static void check_removed(const struct bench_site *site,
-			  const struct bench_result *result)
-{
-	u64 start = bench_map_bytes(&result->start);
-	u64 peak = bench_map_bytes(&result->dropped);
-	u64 end = bench_map_bytes(&result->removed);
-
-	ksft_test_result(!bench_count_mounts(site) && !bench_count_groups(site),
-			 "all groups and mounts removed\n");
-
-	if (result->dying < 0)
-		ksft_test_result_skip("cgroup v1 does not tell which groups linger\n");
-	else
-		ksft_test_result(!result->dying,
-				 "%ld removed groups linger\n", result->dying);
-
-	/* Objects that stay may be thinly spread over slabs. */
-	if (!result->removed.nr_caches)
-		ksft_test_result_skip("no /proc/slabinfo\n");
-	else
-		ksft_test_result(end <= start + SLACK + (peak > start ? peak - start : 0) / 8,
-				 "memory for shrinker maps: %llu KiB before, %llu with groups, %llu after\n",
-				 start / 1024, peak / 1024, end / 1024);
-}
-
-static int run(struct bench_site *site, const struct bench_options *opt,
-	       struct bench_result *result)
-{
-	/* The first drop is the only one to find what the boot has left. */
-	if (settle(&result->start, NULL))
-		return -1;
-
-	if (bench_create(site, opt->groups, &result->ns) ||
-	    bench_mount(site, opt, &result->ns) ||
-	    run_calls(site, opt, result))
-		return -1;
-
-	if (opt->keep)
-		return 0;
-
-	if (bench_unmount(site, &result->ns) ||
-	    bench_remove(site, &result->ns))
-		return -1;
-	result->dying = bench_drain(site, &result->ns);
-	if (settle(&result->removed, &result->start))
-		return -1;
-	check_removed(site, result);
-	return 0;
-}
-
 static void show_help(FILE *to, const char *name)
 {
 	fprintf(to,
-		"usage: %s [options]\n"
-		"  -n, --groups N        groups and mounts to make (default %d)\n"
+		"usage: %s [options] [scenario]\n"
+		"  -n, --groups N        groups to make (default %d)\n"
+		"  -m, --mounts N        mounts in each group\n"
+		"  -d, --depth N         levels of groups, the mounts are in the last (default 1)\n"
+		"  -c, --count N         what is done in a scenario, see below\n"
 		"  -j, --json            print the result as one line of JSON\n"
 		"  -k, --keep            leave the groups and mounts behind\n"
 		"      --v1              use the cgroup v1 memory hierarchy\n"
 		"      --any             go on if there is no memory controller\n"
 		"      --from-home       join each group from the first one, not from the last\n"
 		"      --shrinker-debug  read and scan through the shrinkers' debugfs files\n"
-		"  -h, --help            show this\n", name, DEFAULT_GROUPS);
+		"  -h, --help            show this\n"
+		"Without a scenario it is the test of 2018. The scenarios are:\n",
+		name, DEFAULT_GROUPS);
+	bench_list_scenarios(to);
+}
+
+static unsigned int parse_number(const char *name, const char *option,
+				 const char *text, unsigned long max)
+{
+	unsigned long n;
+	char *end;
+
+	errno = 0;
+	n = strtoul(text, &end, 10);
+	if (errno || end == text || *end || !n || n > max) {
+		fprintf(stderr, "%s: %s takes a number from 1 to %lu, not \"%s\"\n",
+			name, option, max, text);
+		exit(KSFT_FAIL);
+	}
+	return n;
+}
+
+static __noreturn void refuse(const char *name, const char *why,
+			      const char *what)
+{
+	fprintf(stderr, "%s: %s%s\n", name, what, why);
+	exit(KSFT_FAIL);
+}
+
+static void choose_scenario(const char *name, const char *wanted,
+			    struct bench_options *opt)
+{
+	const struct bench_scenario *scenario = bench_find_scenario(wanted);
+
+	if (!scenario) {
+		fprintf(stderr, "%s: there is no scenario \"%s\"; there are:\n",
+			name, wanted);
+		bench_list_scenarios(stderr);
+		exit(KSFT_FAIL);
+	}
+	if (opt->count && !scenario->counted)
+		refuse(name, " counts nothing, so --count means nothing", wanted);
+	if (opt->shrinker_debug || opt->any)
+		refuse(name, " goes without --shrinker-debug and --any", wanted);
+	opt->scenario = scenario;
+	if (!opt->mounts)
+		opt->mounts = scenario->mounts;
+	if (!opt->count)
+		opt->count = scenario->count;
+	/* Else each group would keep an object, see mount_one(). */
+	opt->from_home = true;
 }
 
 static void parse_options(int argc, char **argv, struct bench_options *opt)
@@ -259,6 +189,9 @@ static void parse_options(int argc, char **argv, struct bench_options *opt)
 	enum { V1 = 256, ANY, FROM_HOME, SHRINKER_DEBUG };
 	static const struct option options[] = {
 		{ "groups", required_argument, NULL, 'n' },
+		{ "mounts", required_argument, NULL, 'm' },
+		{ "depth", required_argument, NULL, 'd' },
+		{ "count", required_argument, NULL, 'c' },
 		{ "json", no_argument, NULL, 'j' },
 		{ "keep", no_argument, NULL, 'k' },
 		{ "v1", no_argument, NULL, V1 },
@@ -268,21 +201,25 @@ static void parse_options(int argc, char **argv, struct bench_options *opt)
 		{ "help", no_argument, NULL, 'h' },
 		{ }
 	};
-	unsigned long n;
-	char *end;
 	int c;
 
-	while ((c = getopt_long(argc, argv, "n:jkh", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "n:m:d:c:jkh", options, NULL)) != -1) {
 		switch (c) {
 		case 'n':
-			errno = 0;
-			n = strtoul(optarg, &end, 10);
-			if (errno || end == optarg || *end || !n || n > MAX_GROUPS) {
-				fprintf(stderr, "%s: -n takes a number from 1 to %d, not \"%s\"\n",
-					argv[0], MAX_GROUPS, optarg);
-				exit(KSFT_FAIL);
-			}
-			opt->groups = n;
+			opt->groups = parse_number(argv[0], "-n", optarg,
+						   BENCH_MAX_GROUPS);
+			break;
+		case 'm':
+			opt->mounts = parse_number(argv[0], "-m", optarg,
+						   BENCH_MAX_MOUNTS);
+			break;
+		case 'd':
+			opt->depth = parse_number(argv[0], "-d", optarg,
+						  BENCH_MAX_DEPTH);
+			break;
+		case 'c':
+			opt->count = parse_number(argv[0], "-c", optarg,
+						  BENCH_MAX_COUNT);
 			break;
 		case 'j':
 			opt->json = true;
@@ -310,22 +247,27 @@ static void parse_options(int argc, char **argv, struct bench_options *opt)
 			exit(KSFT_FAIL);
 		}
 	}
-	if (optind < argc) {
+	if (argc - optind > 1) {
 		show_help(stderr, argv[0]);
 		exit(KSFT_FAIL);
 	}
+	if (optind < argc)
+		choose_scenario(argv[0], argv[optind], opt);
+	else if (opt->mounts || opt->count || opt->depth > 1)
+		refuse(argv[0], "", "--mounts, --depth and --count are for a scenario");
 }
 
 static void note_kept(const struct bench_site *site)
 {
 	bench_note("kept: groups in %s, mounts in %s/s\n", site->cgroup, site->dir);
-	bench_note("to remove: umount %s/s/* %s; rmdir %s %s/*/ %s\n", site->dir,
-		   site->dir, site->dir, site->cgroup, site->cgroup);
+	bench_note("to remove: umount %s/s/* %s; rmdir %s;\n", site->dir, site->dir,
+		   site->dir);
+	bench_note("find %s -depth -type d -exec rmdir {} +\n", site->cgroup);
 }
 
 int main(int argc, char **argv)
 {
-	struct bench_options opt = { .groups = DEFAULT_GROUPS };
+	struct bench_options opt = { .groups = DEFAULT_GROUPS, .depth = 1 };
 	static struct bench_result result;
 	static struct bench_site site;
 	sigset_t signals;
@@ -347,10 +289,14 @@ int main(int argc, char **argv)
 	}
 
 	result.dying = -1;
-	ksft_set_plan((opt.keep ? 1 : 4) + opt.shrinker_debug);
+	if (opt.scenario)
+		ksft_set_plan(bench_scenario_checks(&opt));
+	else
+		ksft_set_plan((opt.keep ? 1 : 4) + opt.shrinker_debug);
 	if (!failed) {
 		level = quiet_console(5);
-		failed = run(&site, &opt, &result);
+		failed = opt.scenario ? bench_run_scenario(&site, &opt, &result) :
+					bench_run_drops(&site, &opt, &result);
 		if (level >= 0)
 			klogctl(8, NULL, level);
 	}

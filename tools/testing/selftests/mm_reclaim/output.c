@@ -109,11 +109,9 @@ static void json_debugfs(const struct bench_debugfs *seen)
 	       seen->objects_before, seen->objects_after);
 }
 
-void bench_print_json(const struct bench_site *site,
-		      const struct bench_options *opt,
-		      const struct bench_result *result)
+static void json_machine(const struct bench_site *site,
+			 const struct bench_options *opt)
 {
-	const struct bench_times *ns = &result->ns;
 	struct timespec res;
 	struct utsname uts;
 
@@ -134,10 +132,19 @@ void bench_print_json(const struct bench_site *site,
 	json_file("cmdline", "/proc/cmdline");
 	printf(",");
 	json_file("nodes", "/sys/devices/system/node/online");
+	printf(",");
+	json_file("possible_nodes", "/sys/devices/system/node/possible");
 	printf(",\"clock\":{\"resolution_ns\":%llu,\"step_ns\":%llu,",
 	       res.tv_sec * 1000000000ULL + res.tv_nsec, clock_step());
 	json_file("source", "/sys/devices/system/clocksource/clocksource0/current_clocksource");
-	printf("},\"ns\":{\"create\":%llu,\"mount\":%llu,\"mount_calls\":%llu,\"mount_max\":%llu,",
+	printf("},");
+}
+
+static void json_times(const struct bench_result *result)
+{
+	const struct bench_times *ns = &result->ns;
+
+	printf("\"ns\":{\"create\":%llu,\"mount\":%llu,\"mount_calls\":%llu,\"mount_max\":%llu,",
 	       ns->create, ns->mount, ns->mount_calls, ns->mount_max);
 	printf("\"unmount\":%llu,\"remove\":%llu,\"drain\":%llu,",
 	       ns->unmount, ns->remove, ns->drain);
@@ -146,15 +153,62 @@ void bench_print_json(const struct bench_site *site,
 	json_array("drop2", ns->drop2, BENCH_DROPS);
 	printf(",");
 	json_array("empty2", ns->empty2, result->emptied ? BENCH_DROPS : 0);
-	printf("},\"dying\":%ld,\"memory\":{", result->dying);
-	json_memory("start", &result->start);
-	printf(",");
-	json_memory("mounted", &result->mounted);
-	printf(",");
-	json_memory("dropped", &result->dropped);
-	printf(",");
-	json_memory("removed", &result->removed);
 	printf("},");
+}
+
+static void json_series(const struct bench_options *opt,
+			const struct bench_result *result)
+{
+	unsigned int i;
+
+	printf("\"scenario\":\"%s\",\"mounts\":%u,\"depth\":%u,\"count\":%u,\"series\":{",
+	       opt->scenario->name, opt->mounts, opt->depth, opt->count);
+	for (i = 0; i < result->nr_series; i++) {
+		if (i)
+			putchar(',');
+		json_array(result->series[i].name, result->series[i].values,
+			   result->series[i].n);
+	}
+	printf("},");
+}
+
+/* Only what was read: there is always some slab memory. */
+static void json_memories(const struct bench_result *result)
+{
+	const struct {
+		const char *key;
+		const struct bench_memory *memory;
+	} states[] = {
+		{ "start", &result->start },
+		{ "mounted", &result->mounted },
+		{ "dropped", &result->dropped },
+		{ "removed", &result->removed },
+	};
+	const char *comma = "";
+	unsigned int i;
+
+	printf("\"memory\":{");
+	for (i = 0; i < ARRAY_SIZE(states); i++) {
+		if (!states[i].memory->slab)
+			continue;
+		printf("%s", comma);
+		json_memory(states[i].key, states[i].memory);
+		comma = ",";
+	}
+	printf("},");
+}
+
+void bench_print_json(const struct bench_site *site,
+		      const struct bench_options *opt,
+		      const struct bench_result *result)
+{
+	json_machine(site, opt);
+	if (opt->scenario)
+		json_series(opt, result);
+	else
+		json_times(result);
+	json_memories(result);
+	printf("\"dying\":%ld,", result->dying);
 	json_calls(result);
 	if (opt->shrinker_debug)
 		json_debugfs(&result->debugfs);
@@ -172,10 +226,9 @@ static void note_drops(const char *value, const u64 *ns)
 	printf(" ms\n");
 }
 
-void bench_print_figures(const struct bench_options *opt,
-			 const struct bench_result *result)
+static void note_times(const struct bench_options *opt,
+		       const struct bench_result *result)
 {
-	const struct bench_probe *probe;
 	const struct bench_times *ns = &result->ns;
 
 	bench_note("%u groups: created in %.1f ms, mounted in %.1f ms\n",
@@ -187,6 +240,33 @@ void bench_print_figures(const struct bench_options *opt,
 	note_drops("2", ns->drop2);
 	if (result->emptied)
 		note_drops("2, nothing left at all", ns->empty2);
+}
+
+static void note_series(const struct bench_result *result)
+{
+	const struct bench_series *series;
+	unsigned int i;
+
+	for (series = result->series;
+	     series < result->series + result->nr_series; series++) {
+		printf("# %s:", series->name);
+		for (i = 0; i < series->n; i++)
+			printf(" %llu", series->values[i]);
+		printf("\n");
+	}
+}
+
+void bench_print_figures(const struct bench_options *opt,
+			 const struct bench_result *result)
+{
+	const struct bench_probe *probe;
+
+	if (opt->scenario)
+		note_series(result);
+	else
+		note_times(opt, result);
+	if (!result->dropped.slab)
+		return;
 	bench_note("SUnreclaim %+lld KiB, Percpu %+lld KiB, shrinker maps %+lld KiB\n",
 		   (long long)(result->dropped.sunreclaim - result->start.sunreclaim) / 1024,
 		   (long long)(result->dropped.percpu - result->start.percpu) / 1024,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The workload that Kirill Tkhai measured in 2018: many memory cgroups, each
- * with a tmpfs that was mounted from inside it and has one file.
+ * with a tmpfs that was mounted from inside it and has one file. There may be
+ * more mounts than one in a group, and groups may be below others.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -18,6 +19,7 @@
 
 #define DRAIN_LIMIT_NS	(30 * 1000000000ULL)
 #define DRAIN_POLL_US	10000
+#define LEAVES		64	/* groups that share what is above them */
 
 int bench_write(const char *path, const char *text)
 {
@@ -185,6 +187,20 @@ static int find_home(struct bench_site *site)
 }
 
 /* A v2 group gets its memory controller from its parent. */
+static int enable_below(const struct bench_site *site, const char *dir)
+{
+	char path[512];
+
+	if (strcmp(site->kind, "v2"))
+		return 0;
+
+	snprintf(path, sizeof(path), "%s/cgroup.subtree_control", dir);
+	if (bench_write(path, "+memory"))
+		return bench_error("cannot enable the memory controller in %s",
+				   path);
+	return 0;
+}
+
 static int enable_memory(struct bench_site *site)
 {
 	char path[512], enabled[512] = "";
@@ -202,11 +218,7 @@ static int enable_memory(struct bench_site *site)
 		site->enabled_memory = true;
 	}
 
-	snprintf(path, sizeof(path), "%s/cgroup.subtree_control", site->cgroup);
-	if (bench_write(path, "+memory"))
-		return bench_error("cannot enable the memory controller in %s",
-				   path);
-	return 0;
+	return enable_below(site, site->cgroup);
 }
 
 int bench_site_open(struct bench_site *site, const struct bench_options *opt)
@@ -214,6 +226,9 @@ int bench_site_open(struct bench_site *site, const struct bench_options *opt)
 	const char *tmp = getenv("TMPDIR");
 	char path[320];
 	int ret;
+
+	site->depth = opt->depth;
+	site->per_group = opt->mounts ? opt->mounts : 1;
 
 	snprintf(site->dir, sizeof(site->dir), "%s/mm_reclaim.XXXXXX",
 		 tmp && strlen(tmp) < 100 ? tmp : "/tmp");
@@ -253,33 +268,135 @@ int bench_site_open(struct bench_site *site, const struct bench_options *opt)
 	return enable_memory(site);
 }
 
-static void group_path(const struct bench_site *site, unsigned int i,
-		       const char *file, char *path, size_t size)
+/* The group at this level above group @i; level 1 is at the top. */
+static void chain_path(const struct bench_site *site, unsigned int i,
+		       unsigned int level, char *path, size_t size)
 {
-	snprintf(path, size, "%s/%u%s", site->cgroup, i, file);
+	size_t len = snprintf(path, size, "%s/p%u", site->cgroup, i / LEAVES);
+
+	while (--level && len < size)
+		len += snprintf(path + len, size - len, "/c");
 }
 
-static void mount_path(const struct bench_site *site, unsigned int i,
-		       const char *file, char *path, size_t size)
+void bench_group_path(const struct bench_site *site, unsigned int i,
+		      const char *file, char *path, size_t size)
+{
+	size_t len;
+
+	if (site->depth > 1)
+		chain_path(site, i, site->depth - 1, path, size);
+	else
+		snprintf(path, size, "%s", site->cgroup);
+	len = strlen(path);
+	snprintf(path + len, size - len, "/%u%s", i, file);
+}
+
+void bench_mount_path(const struct bench_site *site, unsigned int i,
+		      const char *file, char *path, size_t size)
 {
 	snprintf(path, size, "%s/s/%u%s", site->dir, i, file);
 }
 
-int bench_create(struct bench_site *site, unsigned int n, struct bench_times *ns)
+/* From @level on upwards. */
+static int remove_chain(const struct bench_site *site, unsigned int i,
+			unsigned int level)
 {
-	u64 start = bench_now();
 	char path[400];
 
+	for (; level; level--) {
+		chain_path(site, i, level, path, sizeof(path));
+		if (rmdir(path))
+			return bench_error("cannot remove %s", path);
+	}
+	return 0;
+}
+
+static int create_chain(const struct bench_site *site, unsigned int i)
+{
+	unsigned int level;
+	char path[400];
+
+	for (level = 1; level < site->depth; level++) {
+		chain_path(site, i, level, path, sizeof(path));
+		if (mkdir(path, 0755)) {
+			bench_error("cannot create %s", path);
+			remove_chain(site, i, level - 1);
+			return -1;
+		}
+		if (enable_below(site, path)) {
+			remove_chain(site, i, level);
+			return -1;
+		}
+	}
+	return 0;
+}
+
+/* Also creates what is above it, if it is the first one there. */
+static int create_one(struct bench_site *site)
+{
+	bool first = !(site->created % LEAVES);
+	char path[400];
+	int error;
+
+	if (first && create_chain(site, site->created))
+		return -1;
+	bench_group_path(site, site->created, "", path, sizeof(path));
+	if (mkdir(path, 0755)) {
+		error = errno;
+		if (first && site->depth > 1)
+			remove_chain(site, site->created, site->depth - 1);
+		errno = error;
+		return -1;
+	}
+	site->created++;
+	return 0;
+}
+
+static int create_up_to(struct bench_site *site, unsigned int n, bool all,
+			struct bench_times *ns)
+{
+	u64 start = bench_now();
+
 	while (site->created < n) {
-		group_path(site, site->created, "", path, sizeof(path));
-		if (mkdir(path, 0755))
+		if (create_one(site)) {
+			/* cgroup's own ids, or those of memory cgroups. */
+			if (all && (errno == ENOSPC || errno == EBUSY))
+				break;
 			return bench_error("cannot create group %u of %u",
 					   site->created + 1, n);
-		site->created++;
+		}
 		if (bench_interrupted())
 			return -1;
 	}
-	ns->create = bench_now() - start;
+	ns->create += bench_now() - start;
+	return 0;
+}
+
+int bench_create(struct bench_site *site, unsigned int n, struct bench_times *ns)
+{
+	return create_up_to(site, n, false, ns);
+}
+
+int bench_create_all(struct bench_site *site, unsigned int n,
+		     struct bench_times *ns)
+{
+	return create_up_to(site, n, true, ns);
+}
+
+int bench_go_home(const struct bench_site *site)
+{
+	if (bench_write(site->home, "0"))
+		return bench_error("cannot return to %s", site->home);
+	return 0;
+}
+
+int bench_join(const struct bench_site *site, unsigned int i)
+{
+	char path[400];
+
+	bench_group_path(site, i, "/cgroup.procs", path, sizeof(path));
+	if (bench_write(path, "0"))
+		return bench_error("cannot join %s", path);
 	return 0;
 }
 
@@ -291,6 +408,16 @@ int bench_create(struct bench_site *site, unsigned int n, struct bench_times *ns
  * each group keeps one object and is asked for it in every drop, unless the
  * process goes home in between, as a container manager would join from there.
  */
+static int join_for_mount(const struct bench_site *site,
+			  const struct bench_options *opt, unsigned int i)
+{
+	if (i % site->per_group)
+		return 0;
+	if (opt->from_home && bench_go_home(site))
+		return -1;
+	return bench_join(site, i / site->per_group);
+}
+
 static int mount_one(struct bench_site *site, const struct bench_options *opt,
 		     unsigned int i, struct bench_times *ns)
 {
@@ -298,14 +425,10 @@ static int mount_one(struct bench_site *site, const struct bench_options *opt,
 	u64 start, took;
 	int fd;
 
-	if (opt->from_home && bench_write(site->home, "0"))
-		return bench_error("cannot return to %s", site->home);
+	if (join_for_mount(site, opt, i))
+		return -1;
 
-	group_path(site, i, "/cgroup.procs", path, sizeof(path));
-	if (bench_write(path, "0"))
-		return bench_error("cannot join %s", path);
-
-	mount_path(site, i, "", path, sizeof(path));
+	bench_mount_path(site, i, "", path, sizeof(path));
 	if (mkdir(path, 0755))
 		return bench_error("cannot create %s", path);
 
@@ -319,7 +442,7 @@ static int mount_one(struct bench_site *site, const struct bench_options *opt,
 	if (took > ns->mount_max)
 		ns->mount_max = took;
 
-	mount_path(site, i, "/file", path, sizeof(path));
+	bench_mount_path(site, i, "/file", path, sizeof(path));
 	fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return bench_error("cannot create %s", path);
@@ -328,21 +451,19 @@ static int mount_one(struct bench_site *site, const struct bench_options *opt,
 }
 
 int bench_mount(struct bench_site *site, const struct bench_options *opt,
-		struct bench_times *ns)
+		unsigned int n, struct bench_times *ns)
 {
 	u64 start = bench_now();
 
-	while (site->mounted < opt->groups) {
+	while (site->mounted < n) {
 		if (mount_one(site, opt, site->mounted, ns))
 			return -1;
 		if (bench_interrupted())
 			return -1;
 	}
-	ns->mount = bench_now() - start;
+	ns->mount += bench_now() - start;
 
-	if (bench_write(site->home, "0"))
-		return bench_error("cannot return to %s", site->home);
-	return 0;
+	return bench_go_home(site);
 }
 
 /*
@@ -380,7 +501,7 @@ int bench_unmount(struct bench_site *site, struct bench_times *ns)
 	char path[400];
 
 	while (site->mounted) {
-		mount_path(site, site->mounted - 1, "", path, sizeof(path));
+		bench_mount_path(site, site->mounted - 1, "", path, sizeof(path));
 		if (umount2(path, 0))
 			return bench_error("cannot unmount %s", path);
 		site->mounted--;
@@ -395,10 +516,14 @@ int bench_remove(struct bench_site *site, struct bench_times *ns)
 	char path[400];
 
 	while (site->created) {
-		group_path(site, site->created - 1, "", path, sizeof(path));
+		bench_group_path(site, site->created - 1, "", path,
+				 sizeof(path));
 		if (rmdir(path))
 			return bench_error("cannot remove %s", path);
 		site->created--;
+		if (site->depth > 1 && !(site->created % LEAVES) &&
+		    remove_chain(site, site->created, site->depth - 1))
+			return -1;
 	}
 	ns->remove = bench_now() - start;
 	return 0;
@@ -463,8 +588,8 @@ int bench_site_close(struct bench_site *site)
 	char path[512];
 	int ret = 0;
 
-	if (site->home[0] && bench_write(site->home, "0"))
-		ret = bench_error("cannot return to %s", site->home);
+	if (site->home[0] && bench_go_home(site))
+		ret = -1;
 	if (bench_unmount(site, &ns) || bench_remove(site, &ns))
 		ret = -1;
 	if (site->cgroup[0] && rmdir(site->cgroup))

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The test of the 2018 series "Improve shrink_slab() scalability": N groups,
+ * each with its own tmpfs and one file in it, then five writes of 3 to
+ * drop_caches. Five writes of 2 follow, which leave the page cache out.
+ */
+#include "bench.h"
+
+#define SLACK		(64 * 1024ULL)
+
+/* The timed drops still had every group on their way; these find nothing. */
+static int time_empty(struct bench_result *result)
+{
+	int ret = bench_empty(NULL);
+
+	if (ret)
+		return 0;
+	if (bench_drop("2", BENCH_DROPS, result->ns.empty2))
+		return -1;
+	result->emptied = true;
+	return 0;
+}
+
+static int run_calls(struct bench_site *site, const struct bench_options *opt,
+		     struct bench_result *result)
+{
+	const struct bench_debugfs *seen = &result->debugfs;
+	int ret;
+
+	if (bench_read_memory(&result->mounted))
+		return -1;
+
+	if (opt->shrinker_debug) {
+		ret = bench_shrinker_debug(&result->debugfs, "");
+		bench_note("%u shrinkers, %u scans, %llu objects before and %llu after\n",
+			   seen->shrinkers, seen->scans, seen->objects_before,
+			   seen->objects_after);
+		if (ret > 0)
+			bench_skip("there are no shrinker debugfs files\n");
+		else
+			bench_check(!ret && seen->scans &&
+				    seen->shrinkers >= opt->groups &&
+				    seen->objects_after < seen->objects_before,
+				    "the shrinkers' debugfs files count and scan\n");
+	}
+
+	if (bench_drop("3", BENCH_DROPS, result->ns.drop3) ||
+	    bench_drop("2", BENCH_DROPS, result->ns.drop2))
+		return -1;
+	bench_check(bench_count_mounts(site) == (int)opt->groups &&
+		    bench_count_groups(site) == (int)opt->groups,
+		    "%u groups and %u mounts exist\n", opt->groups,
+		    opt->groups);
+
+	if (bench_settle(&result->dropped, NULL))
+		return -1;
+	bench_count_calls(result);
+	return time_empty(result);
+}
+
+static void check_removed(const struct bench_site *site,
+			  const struct bench_result *result)
+{
+	u64 start = bench_map_bytes(&result->start);
+	u64 peak = bench_map_bytes(&result->dropped);
+	u64 end = bench_map_bytes(&result->removed);
+
+	bench_check(!bench_count_mounts(site) && !bench_count_groups(site),
+		    "all groups and mounts removed\n");
+
+	if (result->dying < 0)
+		bench_skip("cgroup v1 does not tell which groups linger\n");
+	else
+		bench_check(!result->dying,
+			    "%ld removed groups linger\n", result->dying);
+
+	/* Objects that stay may be thinly spread over slabs. */
+	if (!result->removed.nr_caches)
+		bench_skip("no /proc/slabinfo\n");
+	else
+		bench_check(end <= start + SLACK + (peak > start ? peak - start : 0) / 8,
+			    "memory for shrinker maps: %llu KiB before, %llu with groups, %llu after\n",
+			    start / 1024, peak / 1024, end / 1024);
+}
+
+int bench_run_drops(struct bench_site *site, const struct bench_options *opt,
+		    struct bench_result *result)
+{
+	/* The first drop is the only one to find what the boot has left. */
+	if (bench_settle(&result->start, NULL))
+		return -1;
+
+	if (bench_create(site, opt->groups, &result->ns) ||
+	    bench_mount(site, opt, opt->groups, &result->ns) ||
+	    run_calls(site, opt, result))
+		return -1;
+
+	if (opt->keep)
+		return 0;
+
+	if (bench_unmount(site, &result->ns) ||
+	    bench_remove(site, &result->ns))
+		return -1;
+	result->dying = bench_drain(site, &result->ns);
+	if (bench_settle(&result->removed, &result->start))
+		return -1;
+	check_removed(site, result);
+	return 0;
+}
