@@ -197,7 +197,7 @@ int bench_make_idle(struct bench_site *site, const struct bench_options *opt,
 int bench_sample_drops(struct bench_result *result, const char *name);
 
 /* A file for each scenario. */
-extern const struct bench_scenario bench_idle, bench_busy;
+extern const struct bench_scenario bench_idle, bench_busy, bench_start;
 
 /* memory.c */
 int bench_read_memory(struct bench_memory *memory);
