@@ -5,7 +5,7 @@
 #include "bench.h"
 
 static const struct bench_scenario *const scenarios[] = {
-	&bench_idle, &bench_busy, &bench_start,
+	&bench_idle, &bench_busy, &bench_start, &bench_churn,
 };
 
 const struct bench_scenario *bench_find_scenario(const char *name)
