@@ -5,8 +5,8 @@
 #include "bench.h"
 
 static const struct bench_scenario *const scenarios[] = {
-	&bench_idle, &bench_busy, &bench_start, &bench_churn,
-	&bench_hot, &bench_pressure,
+	&bench_idle, &bench_busy, &bench_start, &bench_churn, &bench_hot,
+	&bench_pressure, &bench_largest,
 };
 
 const struct bench_scenario *bench_find_scenario(const char *name)
