@@ -9,12 +9,12 @@ ARCH ?= x86_64
 export KSRC QUICK N
 unexport MAKEFLAGS MFLAGS MAKEOVERRIDES VARIANT ARCH
 
-.PHONY: help deps tree kernel kernels kunit test mutants bench boots lint \
-	series ncheck rustavailable clean distclean
+.PHONY: help deps tree kernel kernels kunit test mutants bench bench-scale \
+	boots lint series ncheck rustavailable clean distclean
 
 help: ## this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | \
-		sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 15
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | \
+		sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 15
 
 deps: ## install what is missing (Debian 12 or 13), or say what it is
 	@scripts/deps
@@ -40,6 +40,9 @@ mutants: deps tree ## show that the suites catch each documented mutation
 
 bench: deps kernels ## boot and measure each kernel; QUICK=1 and N="250 500" limit it
 	@scripts/bench/run
+
+bench-scale: deps kernels ## stock and rust at scale, in eight scenarios; QUICK=1 is short
+	@scripts/bench/scale
 
 boots: deps kernels ## boot the Rust kernel in each way in which it must work
 	@scripts/bench/boots

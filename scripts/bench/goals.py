@@ -11,29 +11,34 @@ def verdict(found, met):
     return "not measured" if found is None else "met" if met else "missed"
 
 
+def factor(value):
+    """Three digits, and no exponent where a ratio is large."""
+    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+
+
 def times(ratio, word):
     if ratio is None:
         return "-"
-    return (f"{ratio['median']:.3g} times {word} "
-            f"({ratio['min']:.3g} to {ratio['max']:.3g})")
+    return (f"{factor(ratio['median'])} times {word} "
+            f"({factor(ratio['min'])} to {factor(ratio['max'])})")
 
 
-def ratio_goal(table, at, text, metric, factor, word):
-    """Stock's figure is at least `factor` times that of rust, at this size."""
+def ratio_goal(table, at, text, metric, least, word):
+    """Stock's figure is at least `least` times that of rust, at this size."""
     ratio = table.ratio("stock", "rust", at, metric)
     return {"goal": text, "found": times(ratio, word),
-            "verdict": verdict(ratio, ratio and ratio["median"] >= factor)}
+            "verdict": verdict(ratio, ratio and ratio["median"] >= least)}
 
 
-def at_least(table, name, metric, factor, word):
+def at_least(table, name, metric, least, word):
     return ratio_goal(table, N,
-                      f"N = {N}: {name} at least {factor} times {word}",
-                      metric, factor, word)
+                      f"N = {N}: {name} at least {least} times {word}",
+                      metric, least, word)
 
 
-def maps(table, at, text, factor):
+def maps(table, at, text, least):
     """Rust's maps may take nothing at all, and have no ratio then."""
-    goal = ratio_goal(table, at, text, "maps", factor, "smaller")
+    goal = ratio_goal(table, at, text, "maps", least, "smaller")
     stock = table.spread("stock", at, "maps")
     rust = table.spread("rust", at, "maps")
     if stock and rust and rust["median"] <= 0 < stock["median"]:

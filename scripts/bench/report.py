@@ -71,7 +71,7 @@ def size_table(table, n):
         row = metric_row(table, n, metric)
         if compare:
             ratio = table.ratio("stock", "rust", n, metric)
-            row.append(f"{ratio['median']:.3g}" if ratio else "-")
+            row.append(goals.factor(ratio["median"]) if ratio else "-")
         rows.append(row)
     return markdown(rows)
 
@@ -125,7 +125,7 @@ def summary_table(table):
             row += [cell(table.spread(arm, n, metric), unit).split(" ")[0]
                     for arm in table.arms]
             ratio = table.ratio("stock", "rust", n, metric)
-            row.append(f"{ratio['median']:.3g}" if ratio else "-")
+            row.append(goals.factor(ratio["median"]) if ratio else "-")
         rows.append(row)
     return ("Idle drop_caches 2, and memory for shrinker maps (kmalloc-1k and "
             "own caches):\n\n" + markdown(rows))

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Turns the results of `make bench-scale` into scale.json and tables.
+
+As a program: `scale_report.py scale.json` prints the tables again.
+"""
+
+import json
+import pathlib
+import sys
+
+from arms import ARMS
+from goals import factor
+from report import (describe_host, goal_table, markdown, metric_row,
+                    started_again, summarize)
+from scenarios import SCENARIOS, cases_of
+from stats import Table
+
+NOTES = """\
+Median (minimum to maximum) over the rounds, each in a guest of its own. Ratios
+are those within each round; above 1 is in favour of rust."""
+
+
+def table_of(scenario, results):
+    source = scenario.source or scenario.name
+    table = Table([result for result in results if result["from"] == source],
+                  scenario.metrics, "case")
+    # Not as they took turns.
+    table.arms.sort(key=list(ARMS).index)
+    return table
+
+
+def ratio_cell(ratio):
+    if not ratio:
+        return "-"
+    text = factor(ratio["median"])
+    low, high = factor(ratio["min"]), factor(ratio["max"])
+    return text if low == high else f"{text} ({low} to {high})"
+
+
+def scenario_table(table):
+    """Every metric of every case, one to a row."""
+    compare = "stock" in table.arms and "rust" in table.arms
+    only = table.sizes[0] if len(table.sizes) == 1 else ""
+    rows = [[only, *table.arms, *(["stock / rust"] if compare else [])]]
+    for case in table.sizes:
+        for metric in table.metrics:
+            row = metric_row(table, case, metric)
+            if all(text == "-" for text in row[1:]):
+                continue
+            if not only:
+                row[0] = f"{case}: {row[0]}"
+            if compare:
+                row.append(ratio_cell(
+                    table.ratio("stock", "rust", case, metric)))
+            rows.append(row)
+    return markdown(rows)
+
+
+def doubts_of(result):
+    if not result["series"]["emptied"][0] and result["from"] in (
+            "idle", "busy", "hot", "pressure", "largest"):
+        yield "something may have been left to reclaim"
+    if result["clock"]["step_ns"] > 100000:
+        yield f"the guest's clock steps {result['clock']['step_ns']} ns"
+    if result["series"].get("not_dropped", [0])[0]:
+        yield (f"{result['series']['not_dropped'][0]} groups had objects left "
+               "after the drops")
+
+
+def build(results, machine, quick, names, skipped, failed):
+    """The content of scale.json."""
+    found = {}
+    for name in names:
+        scenario = SCENARIOS[name]
+        table = table_of(scenario, results)
+        cases = cases_of(scenario, quick)
+        found[name] = {
+            "title": scenario.title, "about": scenario.about,
+            "metrics": {metric: {"label": label, "unit": unit}
+                        for metric, (label, unit, _)
+                        in scenario.metrics.items()},
+            "cases": {case.label: {"n": case.n, "line": case.line,
+                                   "memory_mib": case.memory}
+                      for case in cases},
+            "plot": scenario.plot, "plotted": scenario.plotted,
+            "goals": scenario.goals(table, cases),
+            "summary": summarize(table),
+        }
+    return {"machine": machine, "quick": quick, "scenarios": found,
+            "skipped": skipped, "failed": failed,
+            "doubts": [f"{result['arm']}, {result['case']}, round "
+                       f"{result['round']}: {doubt}" for result in results
+                       for doubt in doubts_of(result)],
+            "results": results}
+
+
+def text(report):
+    """What the terminal shows."""
+    parts = [describe_host(report["machine"]), NOTES]
+    if report["quick"]:
+        parts.append("This is the short form (QUICK=1): its sizes are too "
+                     "small for most of the goals.")
+    for name, found in report["scenarios"].items():
+        table = table_of(SCENARIOS[name], report["results"])
+        parts.append(f"## {found['title']} ({name})\n\n{found['about']}")
+        if table.sizes:
+            parts.append(scenario_table(table))
+        if found["goals"]:
+            parts.append(goal_table(found["goals"]))
+    notes = [f"Not run: {line}" for line in report["skipped"]]
+    notes += [f"Failed: {line}" for line in report["failed"]]
+    notes += [f"In doubt: {line}" for line in report["doubts"]]
+    notes += started_again(report["results"])
+    if notes:
+        parts.append("\n".join(notes))
+    return "\n\n".join(parts) + "\n"
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit("usage: scale_report.py scale.json")
+    print(text(json.loads(pathlib.Path(sys.argv[1]).read_text())), end="")
+
+
+if __name__ == "__main__":
+    main()

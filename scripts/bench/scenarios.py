@@ -1,0 +1,360 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What `make bench-scale` measures: the guests of each scenario, the figures
+that are taken from them, and what is expected.
+
+All metrics are times or memory, so that stock / rust above 1 is in favour of
+rust everywhere; throughputs are given as the time for one operation.
+"""
+
+import dataclasses
+import math
+import statistics
+from collections.abc import Callable
+
+from goals import NOISE, factor, maps, ratio_goal, verdict
+from stats import METRICS, calls, ms
+
+# What the 2018 series reported over its own predecessor.
+SERIES_FACTOR = 548
+# The goal for writing 2 to drop_caches, against one group in the same guest.
+IDLE_FACTOR = 2
+# Above the slope of proportional growth by what noise makes of it.
+PROPORTIONAL = 1.15
+HOT = 0.97
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """One guest: what runs in it, and what it needs."""
+    label: str
+    n: int
+    workload: tuple
+    memory: int             # in MiB, with any arm
+    least: int = 0          # in MiB, with rust only; 0 is the same
+    kernel: tuple = ()
+    timeout: int = 300
+    line: str = ""          # in a plot against N: which line it is on
+
+
+@dataclasses.dataclass(frozen=True)
+class Scenario:
+    """A list of guests and what is to be read from their results."""
+    name: str
+    title: str
+    about: str
+    metrics: dict           # as stats.METRICS
+    goals: Callable         # of a Table and its cases
+    cases: Callable = None  # of `quick`; None: those of the scenario `source`
+    source: str = ""
+    plot: str = "bars"      # the kind of plot, see plot_scale.py
+    plotted: tuple = ()     # the metrics in it
+
+
+def series(name):
+    """The values of a series in a guest's result, or None."""
+    return lambda r: r["series"].get(name) or None
+
+
+def median(name, convert):
+    def value(result):
+        values = series(name)(result)
+        return convert(statistics.median(values)) if values else None
+    return value
+
+
+def per(name, count, scale=1e3):
+    """The median time for one of the operations, in us unless told."""
+    def value(result):
+        values, counted = series(name)(result), count(result)
+        return statistics.median(values) / scale / counted if values else None
+    return value
+
+
+def one_of(name):
+    return lambda r: r["series"][name][0]
+
+
+def over(above, below):
+    """A ratio of two series in one guest."""
+    def value(result):
+        one, other = series(above)(result), series(below)(result)
+        if not one or not other:
+            return None
+        return statistics.median(one) / statistics.median(other)
+    return value
+
+
+def below(table, case, name, metric, limit, unit):
+    """A goal for rust alone."""
+    found = table.spread("rust", case, metric)
+    return {"goal": f"{name}: at most {limit:g} {unit}",
+            "found": "-" if found is None else
+                     f"{factor(found['median'])} {unit} "
+                     f"({factor(found['min'])} to {factor(found['max'])})",
+            "verdict": verdict(found, found and found["median"] <= limit)}
+
+
+# 1. Idle, and 3. the memory of its maps.
+
+def idle_case(n, memory, depth=1, least=0):
+    nested = ("--depth", str(depth)) if depth > 1 else ()
+    return Case(f"N = {n}" + (f", depth {depth}" if nested else ""), n,
+                ("--keep", *nested, "idle"), memory, least,
+                timeout=240 + n // 5, line=f"depth {depth}" if nested else "flat")
+
+
+def idle_cases(quick):
+    if quick:
+        return [idle_case(100, 1024), idle_case(500, 1024),
+                idle_case(500, 1024, 3)]
+    return [idle_case(1000, 2048), idle_case(4000, 4096),
+            idle_case(4000, 4096, 2), idle_case(4000, 4096, 5),
+            idle_case(4000, 4096, 10), idle_case(8000, 6144, least=4096),
+            idle_case(16000, 12288, least=6144)]
+
+
+def idle_goals(table, cases):
+    found = [below(table, case.label, f"{case.label}: drop_caches 2 against "
+                   "one group in the same guest", "over_one", IDLE_FACTOR,
+                   "times")
+             for case in cases]
+    return found + [
+        ratio_goal(table, case.label, f"{case.label}: idle drop_caches 2 at "
+                   f"least {SERIES_FACTOR} times faster", "idle",
+                   SERIES_FACTOR, "faster")
+        for case in cases if case.n == 4000 and case.line == "flat"]
+
+
+def maps_goals(table, cases):
+    found = []
+    for case in cases:
+        if case.line == "flat" and case.n == 4000:
+            found.append(maps(table, case.label, f"{case.label}: memory for "
+                              "shrinker maps at most 1/30 of stock", 30))
+        if case.line == "flat" and case.n == 16000:
+            found.append(below(table, case.label, f"{case.label}: memory for "
+                               "shrinker maps", "maps", 64, "MiB"))
+    return found
+
+
+# 2. Some groups have an object.
+
+def busy_n(quick):
+    return 500 if quick else 4000
+
+
+def busy_ks(n):
+    """As the guest chooses them."""
+    ks = [10 ** i for i in range(9) if 10 ** i < n]
+    return ks + [n]
+
+
+def busy_cases(quick):
+    n = busy_n(quick)
+    return [Case(f"N = {n}", n, ("--keep", "busy"), 1024 if quick else 4096,
+                 timeout=240 + n // 5)]
+
+
+def busy_goals(table, cases):
+    n = cases[0].n
+    idle = table.spread("rust", cases[0].label, "busy0")
+    points = []
+    for k in busy_ks(n):
+        busy = table.spread("rust", cases[0].label, f"busy{k}")
+        # With few objects noise is larger than what they take.
+        if idle and busy and 100 <= k and busy["median"] > idle["median"]:
+            points.append((math.log(k),
+                           math.log(busy["median"] - idle["median"])))
+    slope = None
+    if len(points) > 1:
+        slope = statistics.linear_regression(*zip(*points)).slope
+    return [{"goal": f"N = {n}: from k = 100, what k groups add to "
+                     f"drop_caches 2 is proportional to k (at most "
+                     f"k^{PROPORTIONAL})",
+             "found": "-" if slope is None else f"k^{slope:.2f}",
+             "verdict": verdict(slope, slope is not None and
+                                slope <= PROPORTIONAL)}]
+
+
+# 4. Containers on many nodes.
+
+def start_cases(quick):
+    n, memory = (50, 2048) if quick else (1000, 8192)
+    return [Case(f"{n} containers with 10 mounts each, 16 nodes", n,
+                 ("--keep", "start"), memory, kernel=("numa=fake=16",),
+                 timeout=900)]
+
+
+def start_goals(table, cases):
+    label = cases[0].label
+    return [ratio_goal(table, label, "starting them takes no longer", "start",
+                       1 / NOISE, "faster"),
+            maps(table, label, "memory for shrinker maps is smaller", 1)]
+
+
+# 5. Mount churn.
+
+def churn_cases(quick):
+    n, count = (250, 200) if quick else (2000, 2000)
+    return [Case(f"2 CPUs, {n} idle groups", n,
+                 ("--keep", "--count", str(count), "churn"), 2048,
+                 timeout=600)]
+
+
+def churn_goals(table, cases):
+    label = cases[0].label
+    return [ratio_goal(table, label, "without other groups: not slower",
+                       "alone", 1 / NOISE, "faster"),
+            ratio_goal(table, label, f"with {cases[0].n} idle groups: faster",
+                       "among_idle", 1, "faster")]
+
+
+# 6. The hot path.
+
+def hot_cases(quick):
+    n, count = (20, 2000) if quick else (100, 20000)
+    return [Case(f"{n} groups", n, ("--keep", "--count", str(count), "hot"),
+                 1024, timeout=600)]
+
+
+def hot_goals(table, cases):
+    label = cases[0].label
+    return [ratio_goal(table, label, f"{name}: at least {HOT} of stock's "
+                       "throughput", metric, HOT, "faster")
+            for metric, name in (
+                ("transitions", "an object of a group comes and goes"),
+                ("files", "a file is created and unlinked"),
+                ("left", "two objects come"),
+                ("dropped", "two objects of each group are dropped"))]
+
+
+# 7. A writer under pressure.
+
+def pressure_cases(quick):
+    n, memory, count = (250, 512, 640) if quick else (2000, 1024, 2048)
+    return [Case(f"{n} idle containers, {memory} MiB", n,
+                 ("--keep", "--count", str(count), "pressure"), memory,
+                 timeout=900)]
+
+
+def pressure_goals(table, cases):
+    label = cases[0].label
+    return [ratio_goal(table, label, f"{lru}: {what}", f"{key}_{metric}",
+                       1 / NOISE, "less time")
+            for key, lru in (("classic", "classic LRU"), ("mglru", "MGLRU"))
+            for metric, what in (("wall", "the writer is not slower"),
+                                 ("system", "not more system time"))]
+
+
+def per_gib(name):
+    return per(name, lambda r: r["series"]["mib"][0] / 1024, 1e6)
+
+
+# 8. All the ids.
+
+def largest_cases(quick):
+    n, memory = (1000, 1024) if quick else (65535, 10240)
+    return [Case(f"{n} groups wanted, 200 mounts", n, ("largest",), memory,
+                 timeout=300 if quick else 3600)]
+
+
+def largest_goals(table, cases):
+    label = cases[0].label
+    groups = table.spread("rust", label, "groups")
+    # Those above ours and, with v2, others of the machine have ids, too.
+    wanted = cases[0].n - 64
+    return [{"goal": f"{label}: all of them can be made and removed",
+             "found": "-" if not groups else f"{groups['median']:.0f} groups",
+             "verdict": verdict(groups, groups and groups["median"] >= wanted)}]
+
+
+MAPS = {name: METRICS[name] for name in ("maps", "own", "sunreclaim", "percpu")}
+
+SCENARIOS = {scenario.name: scenario for scenario in (
+    Scenario(
+        "idle", "Idle drop_caches",
+        "Groups with a mount each, and nothing in any of them that could be "
+        "reclaimed. \"One\" is the same in the same guest, when there was one "
+        "group with one mount.",
+        {"one": ("one group", "ms", median("one", ms)),
+         "idle": ("drop_caches 2", "ms", median("idle", ms)),
+         "over_one": ("- against one group", "times", over("idle", "one")),
+         "calls": ("- do_shrink_slab calls", "",
+                   lambda r: calls(r, "do_shrink_slab"))},
+        idle_goals, idle_cases, plot="lines", plotted=("idle", "one")),
+    Scenario(
+        "busy", "Groups with an object",
+        "k of the groups, evenly spread, have one object that drop_caches "
+        "counts each time and never frees. Write of 2.",
+        {f"busy{k}": (f"k = {k}", "ms", median(f"busy{k}", ms))
+         for k in sorted({0, *busy_ks(busy_n(True)), *busy_ks(busy_n(False))})},
+        busy_goals, busy_cases, plot="k"),
+    Scenario(
+        "maps", "Memory for shrinker maps",
+        "In the guests of the scenario idle: kmalloc-1k and our own caches, in "
+        "MiB above the level without groups.",
+        MAPS, maps_goals, source="idle", plot="lines", plotted=("maps",)),
+    Scenario(
+        "start", "Starting containers on many nodes",
+        "Each container is a group, mounts made from inside it, and a file in "
+        "each; the kernel has 16 possible nodes.",
+        {"start": ("all of it", "ms", median("start", ms)),
+         "create": ("- create the groups", "ms", median("create", ms)),
+         "mount_calls": ("- mount(2)", "ms", median("mount_calls", ms)),
+         **MAPS},
+        start_goals, start_cases, plotted=("start", "maps", "sunreclaim")),
+    Scenario(
+        "churn", "Mount churn",
+        "mount, touch and unmount a ramfs from two CPUs at once, as the ramfs "
+        "workload of stress-ng does. Time for one mount, both CPUs together.",
+        {"alone": ("no other groups", "us",
+                   per("alone", lambda r: r["count"])),
+         "among_idle": ("with idle groups", "us",
+                        per("among_idle", lambda r: r["count"]))},
+        churn_goals, churn_cases, plotted=("alone", "among_idle")),
+    Scenario(
+        "hot", "First and last objects",
+        "In groups that have no other object. Time for one operation.",
+        {"transitions": ("an object comes and goes", "us",
+                         per("transitions", one_of("moves"))),
+         "files": ("create and unlink a file", "us",
+                   per("files", one_of("moves"))),
+         "left": ("two objects come", "us", per("leave", one_of("drops"))),
+         "dropped": ("two objects are dropped", "us",
+                     per("drop", one_of("drops")))},
+        hot_goals, hot_cases,
+        plotted=("transitions", "files", "left", "dropped")),
+    Scenario(
+        "pressure", "A writer under pressure",
+        "Writes more than the memory of a small guest, and gives each piece up "
+        "with MADV_FREE, so that reclaim can take it without a disk. Per GiB "
+        "that is written; system time is that of all CPUs.",
+        {f"{lru}_{metric}": (f"{text}: {what}", "ms", per_gib(f"{lru}_{metric}"))
+         for lru, text in (("classic", "classic LRU"), ("mglru", "MGLRU"))
+         for metric, what in (("wall", "elapsed"), ("system", "system time"))},
+        pressure_goals, pressure_cases,
+        plotted=("classic_wall", "classic_system", "mglru_wall",
+                 "mglru_system")),
+    Scenario(
+        "largest", "As many groups as there are ids",
+        "Memory is above the level without groups.",
+        {"groups": ("groups", "", one_of("groups")),
+         "create": ("create them", "ms", median("create", ms)),
+         "mount": ("mounts", "ms", median("mount", ms)),
+         "idle": ("drop_caches 2, idle", "ms", median("idle", ms)),
+         "unmount": ("unmount", "ms", median("unmount", ms)),
+         "remove": ("remove the groups", "ms", median("remove", ms)),
+         "drain": ("- until they are gone", "ms", median("drain", ms)),
+         **MAPS, "slab": METRICS["slab"]},
+        largest_goals, largest_cases,
+        plotted=("create", "mount", "idle", "remove", "maps", "slab")),
+)}
+
+
+def sources(names):
+    """The scenarios that must run for these."""
+    return list(dict.fromkeys(SCENARIOS[name].source or name for name in names))
+
+
+def cases_of(scenario, quick):
+    return SCENARIOS[scenario.source or scenario.name].cases(quick)
