@@ -35,7 +35,7 @@ struct bench_options {
 	bool v1;		/* insist on a cgroup v1 memory hierarchy */
 	bool any;		/* go on without a memory controller */
 	bool from_home;		/* join each group from the first one */
-	bool shrinker_debug;	/* exercise the shrinkers' debugfs files */
+	bool shrinker_debug;	/* exercise the debugfs files */
 };
 
 struct bench_cache {
@@ -78,6 +78,8 @@ struct bench_debugfs {
 	unsigned int shrinkers;
 	unsigned int memcg_lines;	/* lines that name a memory cgroup */
 	unsigned int scans;
+	unsigned int map_lines;		/* of the maps of all groups and nodes */
+	u64 ids;			/* that shrinkers have */
 	u64 objects_before;
 	u64 objects_after;
 };
@@ -216,6 +218,9 @@ void bench_count_calls(struct bench_result *result);
  * (failed) or 1 (there are no such files).
  */
 int bench_shrinker_debug(struct bench_debugfs *debugfs, const char *prefix);
+
+/* map_debug.c: returns 0, -1 (failed) or 1 (there are no such files). */
+int bench_map_debug(struct bench_debugfs *debugfs);
 
 /* guest.c: for the first process of a guest; only its child returns. */
 void bench_guest_init(void);

@@ -21,6 +21,18 @@ static int time_empty(struct bench_result *result)
 	return 0;
 }
 
+static void check_maps(struct bench_debugfs *debugfs)
+{
+	int ret = bench_map_debug(debugfs);
+
+	if (ret > 0)
+		bench_skip("there are no debugfs files of maps\n");
+	else
+		bench_check(!ret,
+			    "the debugfs files of maps show %u maps and %llu ids\n",
+			    debugfs->map_lines, debugfs->ids);
+}
+
 static int run_calls(struct bench_site *site, const struct bench_options *opt,
 		     struct bench_result *result)
 {
@@ -31,6 +43,7 @@ static int run_calls(struct bench_site *site, const struct bench_options *opt,
 		return -1;
 
 	if (opt->shrinker_debug) {
+		check_maps(&result->debugfs);
 		ret = bench_shrinker_debug(&result->debugfs, "");
 		bench_note("%u shrinkers, %u scans, %llu objects before and %llu after\n",
 			   seen->shrinkers, seen->scans, seen->objects_before,

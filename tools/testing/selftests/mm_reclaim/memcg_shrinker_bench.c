@@ -292,7 +292,7 @@ int main(int argc, char **argv)
 	if (opt.scenario)
 		ksft_set_plan(bench_scenario_checks(&opt));
 	else
-		ksft_set_plan((opt.keep ? 1 : 4) + opt.shrinker_debug);
+		ksft_set_plan((opt.keep ? 1 : 4) + 2 * opt.shrinker_debug);
 	if (!failed) {
 		level = quiet_console(5);
 		failed = opt.scenario ? bench_run_scenario(&site, &opt, &result) :

@@ -105,6 +105,7 @@ static void json_debugfs(const struct bench_debugfs *seen)
 {
 	printf(",\"debugfs\":{\"shrinkers\":%u,\"memcg_lines\":%u,\"scans\":%u,",
 	       seen->shrinkers, seen->memcg_lines, seen->scans);
+	printf("\"map_lines\":%u,\"ids\":%llu,", seen->map_lines, seen->ids);
 	printf("\"objects_before\":%llu,\"objects_after\":%llu}",
 	       seen->objects_before, seen->objects_after);
 }
