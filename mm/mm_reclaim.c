@@ -24,11 +24,25 @@ int next_shrinker_node(int nid)
 	return next_node(nid, shrinker_nodes);
 }
 
-/*
- * A node that had none is about to get memory. From here on, units are installed
- * on it too; those that were installed before are completed here. It may be
- * added in vain, which costs the memory of its units.
+/**
+ * shrinker_add_node - prepare all memcgs for objects on a node
+ * @nid: a node that had no memory, and is about to get some
+ *
+ * From here on, units are installed on it too; those that were installed before
+ * are completed here. It may be added in vain, which costs the memory of its
+ * units.
+ *
+ * Context: May sleep.
+ * Return: 0 or -ENOMEM.
  */
+int shrinker_add_node(int nid)
+{
+	node_set(nid, shrinker_nodes);
+	/* Pairs with the publication of a table, see Map::install(). */
+	smp_mb__after_atomic();
+	return install_shrinker_node(nid);
+}
+
 static int shrinker_node_callback(struct notifier_block *nb,
 				  unsigned long action, void *arg)
 {
@@ -37,11 +51,15 @@ static int shrinker_node_callback(struct notifier_block *nb,
 	if (action != NODE_ADDING_FIRST_MEMORY)
 		return NOTIFY_OK;
 
-	node_set(node->nid, shrinker_nodes);
-	/* Pairs with the publication of a table, see Map::install(). */
-	smp_mb__after_atomic();
-	return notifier_from_errno(install_shrinker_node(node->nid));
+	return notifier_from_errno(shrinker_add_node(node->nid));
 }
+
+#ifdef CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST
+void shrinker_forget_node(int nid)
+{
+	node_clear(nid, shrinker_nodes);
+}
+#endif
 
 /*
  * Called before the first css_alloc, and so before the first unit. Not merged

@@ -109,6 +109,7 @@ unsigned long do_shrink_slab_memcg(struct shrink_control *sc,
 void *shrinker_unit_zalloc(gfp_t gfp, int nid);
 void shrinker_unit_free(void *unit);
 int next_shrinker_node(int nid);
+int shrinker_add_node(int nid);
 void shrinker_warn_missing_unit(struct mem_cgroup *memcg, int nid, int shrinker_id);
 void mm_reclaim_init(void);
 
@@ -171,6 +172,8 @@ bool shrinker_unit_is_installed(struct mem_cgroup *memcg, int nid, int shrinker_
 unsigned long shrinker_nr_units(struct mem_cgroup *memcg);
 long shrinker_nr_nonidle(struct mem_cgroup *memcg, int nid);
 long shrinker_nr_deferred(struct mem_cgroup *memcg, int nid, int shrinker_id);
+
+void shrinker_forget_node(int nid);
 
 /* Asked of mm/tests/mm_reclaim. */
 u32 mm_reclaim_test_seed(void);

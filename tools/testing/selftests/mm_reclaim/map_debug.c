@@ -177,7 +177,7 @@ int bench_map_debug(struct bench_debugfs *debugfs)
 	/* Units that wait for a grace period are in no map any more. */
 	if (bytes > stats.bytes - stats.table_bytes ||
 	    stats.maps > stats.tables || stats.tables > stats.units) {
-		bench_note("%s: %lld maps, %lld tables, %lld units, %lld bytes: wrong for %lld bytes\n",
+		bench_note("%s: %lld maps, %lld tables, %lld units, %lld bytes, not %lld\n",
 			   stats_file, stats.maps, stats.tables, stats.units,
 			   stats.bytes, bytes);
 		return -1;
