@@ -267,7 +267,7 @@ def per_gib(name):
 # 8. All the ids.
 
 def largest_cases(quick):
-    n, memory = (1000, 1024) if quick else (65535, 10240)
+    n, memory = (1000, 1024) if quick else (65535, 4096)
     return [Case(f"{n} groups wanted, 200 mounts", n, ("largest",), memory,
                  timeout=300 if quick else 3600)]
 
