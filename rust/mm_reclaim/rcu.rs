@@ -174,12 +174,13 @@ impl<T> RcuSlot<T> {
         // A box can't have been freed and its address have come back since `seen` was taken: the
         // guard of `seen` prevents it.
         //
-        // ORDERING: Release, so that readers see the box initialized; pairs with the dependency in
-        // `read`.
+        // ORDERING: Fully ordered. Readers see the box initialized; pairs with the dependency in
+        // `read`. What the caller reads afterwards is read after others can see the box; see
+        // `Map::install`.
         //
         // INVARIANT: `raw` comes from `KBox::into_raw`, and is not null; the old value is neither
         // `closed()`, nor freed other than through `Retired`.
-        match self.ptr.cmpxchg(seen.ptr, raw, Release) {
+        match self.ptr.cmpxchg(seen.ptr, raw, Full) {
             Ok(old) => Ok(Retired::new(old)),
             // SAFETY: `raw` comes from `KBox::into_raw` above, and was not published.
             Err(_) => Err(unsafe { KBox::from_raw(raw) }),
