@@ -141,19 +141,6 @@ pub(crate) fn next<T: Group, P: SharedPosition<T>>(
     }
 }
 
-/// Returns the next group of the hierarchy below `root`: [`next`] for a walk that shares nothing.
-///
-/// Does not sleep.
-pub(crate) fn next_alone<T: Group>(
-    root: &T,
-    prev: Option<&T>,
-    mut filter: impl FnMut(&T) -> Verdict,
-) -> Option<Step<T>> {
-    let guard = rcu::read_lock();
-
-    find_next(root, prev, &mut filter, &guard)
-}
-
 /// Finds the first group after `pos` that passes the filter and can be referenced.
 fn find_next<'g, T: Group>(
     root: &'g T,

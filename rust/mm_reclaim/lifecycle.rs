@@ -15,10 +15,14 @@ use crate::{
     info::Owner,
     iter::{
         self,
+        Cookie,
         Step,
         Verdict, //
     },
-    memcg::MemCgroup,
+    memcg::{
+        MemCgroup,
+        ReclaimIter, //
+    },
     node::Node,
     rcu::Lent,
     shrinker::{
@@ -102,7 +106,8 @@ pub(crate) fn add_node(node: Node) -> Result {
 
     loop {
         let last = prev.as_ref().map(|step: &Step<_>| step.get(root));
-        let Some(step) = iter::next_alone(root, last, |_| Verdict::Visit) else {
+        let alone = None::<Cookie<'_, ReclaimIter>>;
+        let Some(step) = iter::next(root, last, alone, |_| Verdict::Visit) else {
             break;
         };
         extend(step.get(root))?;

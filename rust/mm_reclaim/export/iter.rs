@@ -39,6 +39,16 @@ use crate::{
     walk, //
 };
 
+/// Returns the memcg that a walk begins with: `root`, or the root of all if it is null. Null early
+/// at boot, when there is none.
+fn top(root: *mut mem_cgroup) -> *mut mem_cgroup {
+    if root.is_null() {
+        MemCgroup::root().map_or(ptr::null_mut(), MemCgroup::as_raw)
+    } else {
+        root
+    }
+}
+
 /// Walks a hierarchy of memcgs: `mem_cgroup_iter()` for any filter.
 ///
 /// # Safety
@@ -54,15 +64,12 @@ unsafe fn iter_next(
     if prev.is_null() && memcg::is_disabled() {
         return ptr::null_mut();
     }
-    let root = if root.is_null() {
-        MemCgroup::root()
-    } else {
-        // SAFETY: The caller keeps `root` valid.
-        Some(unsafe { MemCgroup::from_raw(root) })
-    };
-    let Some(root) = root else {
+    let root = top(root);
+    if root.is_null() {
         return ptr::null_mut();
-    };
+    }
+    // SAFETY: The caller keeps `root` valid; the root of all is never freed.
+    let root = unsafe { MemCgroup::from_raw(root) };
 
     let cookie = if reclaim.is_null() {
         None
@@ -169,11 +176,7 @@ pub(crate) unsafe extern "C" fn mem_cgroup_iter_charged(
     prev: *mut mem_cgroup,
     reclaim: *mut mem_cgroup_reclaim_cookie,
 ) -> *mut mem_cgroup {
-    let top = if root.is_null() {
-        MemCgroup::root().map_or(ptr::null_mut(), MemCgroup::as_raw)
-    } else {
-        root
-    };
+    let top = top(root);
 
     // SAFETY: As for this function.
     unsafe {
@@ -240,12 +243,6 @@ pub(crate) unsafe extern "C" fn mem_cgroup_iter_break(
     root: *mut mem_cgroup,
     prev: *mut mem_cgroup,
 ) {
-    let root = if root.is_null() {
-        MemCgroup::root().map_or(ptr::null_mut(), MemCgroup::as_raw)
-    } else {
-        root
-    };
-
     // SAFETY: The caller gives `prev` back.
-    unsafe { iter_put(root, prev) };
+    unsafe { iter_put(top(root), prev) };
 }
