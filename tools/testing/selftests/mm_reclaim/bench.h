@@ -172,7 +172,8 @@ int bench_unmount(struct bench_site *site, struct bench_times *ns);
 int bench_remove(struct bench_site *site, struct bench_times *ns);
 int bench_count_mounts(const struct bench_site *site);
 int bench_count_groups(const struct bench_site *site);
-long bench_drain(const struct bench_site *site, struct bench_times *ns);
+/* Removes it all, timed, waits until it is gone, and reports two checks. */
+int bench_tear_down(struct bench_site *site, struct bench_result *result);
 int bench_site_close(struct bench_site *site);
 
 /* settle.c */
@@ -218,6 +219,8 @@ void bench_count_calls(struct bench_result *result);
  * (failed) or 1 (there are no such files).
  */
 int bench_shrinker_debug(struct bench_debugfs *debugfs, const char *prefix);
+/* Mounts debugfs if none of the files that are looked at is there. */
+void bench_find_debugfs(void);
 
 /* map_debug.c: returns 0, -1 (failed) or 1 (there are no such files). */
 int bench_map_debug(struct bench_debugfs *debugfs);

@@ -71,21 +71,11 @@ static int run_calls(struct bench_site *site, const struct bench_options *opt,
 	return time_empty(result);
 }
 
-static void check_removed(const struct bench_site *site,
-			  const struct bench_result *result)
+static void check_maps_removed(const struct bench_result *result)
 {
 	u64 start = bench_map_bytes(&result->start);
 	u64 peak = bench_map_bytes(&result->dropped);
 	u64 end = bench_map_bytes(&result->removed);
-
-	bench_check(!bench_count_mounts(site) && !bench_count_groups(site),
-		    "all groups and mounts removed\n");
-
-	if (result->dying < 0)
-		bench_skip("cgroup v1 does not tell which groups linger\n");
-	else
-		bench_check(!result->dying,
-			    "%ld removed groups linger\n", result->dying);
 
 	/* Objects that stay may be thinly spread over slabs. */
 	if (!result->removed.nr_caches)
@@ -111,12 +101,9 @@ int bench_run_drops(struct bench_site *site, const struct bench_options *opt,
 	if (opt->keep)
 		return 0;
 
-	if (bench_unmount(site, &result->ns) ||
-	    bench_remove(site, &result->ns))
+	if (bench_tear_down(site, result) ||
+	    bench_settle(&result->removed, &result->start))
 		return -1;
-	result->dying = bench_drain(site, &result->ns);
-	if (bench_settle(&result->removed, &result->start))
-		return -1;
-	check_removed(site, result);
+	check_maps_removed(result);
 	return 0;
 }

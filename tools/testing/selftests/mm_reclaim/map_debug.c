@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <unistd.h>
 
 #include "bench.h"
@@ -161,8 +160,7 @@ int bench_map_debug(struct bench_debugfs *debugfs)
 	int ret;
 	FILE *f;
 
-	if (access("/sys/kernel/debug/shrinker", F_OK) && access(stats_file, F_OK))
-		mount("debugfs", "/sys/kernel/debug", "debugfs", 0, NULL);
+	bench_find_debugfs();
 	if (access(stats_file, F_OK))
 		return 1;
 

@@ -88,19 +88,8 @@ unsigned int bench_scenario_checks(const struct bench_options *opt)
 
 static int remove_all(struct bench_site *site, struct bench_result *result)
 {
-	if (bench_unmount(site, &result->ns) || bench_remove(site, &result->ns))
-		return -1;
-	result->dying = bench_drain(site, &result->ns);
-
-	bench_check(!bench_count_mounts(site) && !bench_count_groups(site),
-		    "all groups and mounts removed\n");
-	if (result->dying < 0)
-		bench_skip("cgroup v1 does not tell which groups linger\n");
-	else
-		bench_check(!result->dying, "%ld removed groups linger\n",
-			    result->dying);
-
-	if (bench_record_one(result, "unmount", result->ns.unmount) ||
+	if (bench_tear_down(site, result) ||
+	    bench_record_one(result, "unmount", result->ns.unmount) ||
 	    bench_record_one(result, "remove", result->ns.remove) ||
 	    bench_record_one(result, "drain", result->ns.drain))
 		return -1;

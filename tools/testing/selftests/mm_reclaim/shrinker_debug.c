@@ -141,15 +141,19 @@ static int visit(const char *dir, struct bench_debugfs *debugfs)
 	return ret;
 }
 
+void bench_find_debugfs(void)
+{
+	if (access(root, F_OK) && access("/sys/kernel/debug/mm_reclaim", F_OK))
+		mount("debugfs", "/sys/kernel/debug", "debugfs", 0, NULL);
+}
+
 int bench_shrinker_debug(struct bench_debugfs *debugfs, const char *prefix)
 {
 	struct dirent *entry;
 	int ret = 0;
 	DIR *dir;
 
-	if (access(root, F_OK))
-		mount("debugfs", "/sys/kernel/debug", "debugfs", 0, NULL);
-
+	bench_find_debugfs();
 	dir = opendir(root);
 	if (!dir)
 		return errno == ENOENT ? 1 : bench_error("cannot read %s", root);

@@ -564,7 +564,7 @@ int bench_count_groups(const struct bench_site *site)
  * A removed group lives on until the last reference to it is gone. Returns how
  * many never went, or -1 where the kernel does not tell.
  */
-long bench_drain(const struct bench_site *site, struct bench_times *ns)
+static long drain(const struct bench_site *site, struct bench_times *ns)
 {
 	u64 start = bench_now();
 	char path[400], text[32];
@@ -579,6 +579,22 @@ long bench_drain(const struct bench_site *site, struct bench_times *ns)
 		usleep(DRAIN_POLL_US);
 	}
 	return dying;
+}
+
+int bench_tear_down(struct bench_site *site, struct bench_result *result)
+{
+	if (bench_unmount(site, &result->ns) || bench_remove(site, &result->ns))
+		return -1;
+	result->dying = drain(site, &result->ns);
+
+	bench_check(!bench_count_mounts(site) && !bench_count_groups(site),
+		    "all groups and mounts removed\n");
+	if (result->dying < 0)
+		bench_skip("cgroup v1 does not tell which groups linger\n");
+	else
+		bench_check(!result->dying, "%ld removed groups linger\n",
+			    result->dying);
+	return 0;
 }
 
 /* Undoes whatever of the workload exists, also after a failure. */
