@@ -168,10 +168,13 @@ def doubts_of(result):
     if arm != "stock" and not METRICS["own"][2](result):
         found.append("no cache of our own in /proc/slabinfo, "
                      "so the memory of the maps is not known")
-    if result["clock"]["step_ns"] > 100000:
-        found.append(f"the guest's clock steps "
-                     f"{result['clock']['step_ns']} ns")
-    return found
+    return found + coarse_clock(result)
+
+
+def coarse_clock(result):
+    """The doubt about a guest whose clock is not good enough, if it isn't."""
+    step = result["clock"]["step_ns"]
+    return [f"the guest's clock steps {step} ns"] if step > 100000 else []
 
 
 def summarize(table):
@@ -213,19 +216,26 @@ def text(report):
     parts += [size_table(table, n) for n in table.sizes]
     parts += [summary_table(table), series_table(table),
               goal_table(report["goals"])]
+    return join(parts, report)
+
+
+def join(parts, report):
+    """The parts of the text, and what must be known of the run."""
     notes = [f"Not run: {line}" for line in report["skipped"]]
+    notes += [f"Failed: {line}" for line in report.get("failed", [])]
     notes += [f"In doubt: {line}" for line in report["doubts"]]
     notes += started_again(report["results"])
     if notes:
-        parts.append("\n".join(notes))
+        parts = [*parts, "\n".join(notes)]
     return "\n\n".join(parts) + "\n"
 
 
-def main():
+def show(text):
+    """The main function of a program that prints a report again."""
     if len(sys.argv) != 2:
-        sys.exit("usage: report.py report.json")
+        sys.exit(f"usage: {pathlib.Path(sys.argv[0]).name} REPORT.json")
     print(text(json.loads(pathlib.Path(sys.argv[1]).read_text())), end="")
 
 
 if __name__ == "__main__":
-    main()
+    show(text)

@@ -4,14 +4,10 @@
 As a program: `scale_report.py scale.json` prints the tables again.
 """
 
-import json
-import pathlib
-import sys
-
 from arms import ARMS
 from goals import factor
-from report import (describe_host, goal_table, markdown, metric_row,
-                    started_again, summarize)
+from report import (coarse_clock, describe_host, goal_table, join, markdown,
+                    metric_row, show, summarize)
 from scenarios import SCENARIOS, cases_of
 from stats import Table
 
@@ -60,8 +56,7 @@ def doubts_of(result):
     if not result["series"]["emptied"][0] and result["from"] in (
             "idle", "busy", "hot", "pressure", "largest"):
         yield "something may have been left to reclaim"
-    if result["clock"]["step_ns"] > 100000:
-        yield f"the guest's clock steps {result['clock']['step_ns']} ns"
+    yield from coarse_clock(result)
     if result["series"].get("not_dropped", [0])[0]:
         yield (f"{result['series']['not_dropped'][0]} groups had objects left "
                "after the drops")
@@ -107,20 +102,8 @@ def text(report):
             parts.append(scenario_table(table))
         if found["goals"]:
             parts.append(goal_table(found["goals"]))
-    notes = [f"Not run: {line}" for line in report["skipped"]]
-    notes += [f"Failed: {line}" for line in report["failed"]]
-    notes += [f"In doubt: {line}" for line in report["doubts"]]
-    notes += started_again(report["results"])
-    if notes:
-        parts.append("\n".join(notes))
-    return "\n\n".join(parts) + "\n"
-
-
-def main():
-    if len(sys.argv) != 2:
-        sys.exit("usage: scale_report.py scale.json")
-    print(text(json.loads(pathlib.Path(sys.argv[1]).read_text())), end="")
+    return join(parts, report)
 
 
 if __name__ == "__main__":
-    main()
+    show(text)

@@ -9,8 +9,10 @@ import platform
 import subprocess
 import sys
 
+import arms
+import initramfs
 import qemu
-from common import OUT, ROOT, BenchError, tail
+from common import LOGS, OUT, ROOT, BenchError, tail
 
 
 def cpu_model():
@@ -32,7 +34,7 @@ def revision():
     return result.stdout.strip() or "unknown"
 
 
-def describe(accel, guest, arms, rounds):
+def describe(accel, guest, choice, rounds):
     """`guest` is the result of any guest: the kernels differ by arm only."""
     return {
         "date": datetime.datetime.now(datetime.timezone.utc)
@@ -41,14 +43,39 @@ def describe(accel, guest, arms, rounds):
         "qemu": qemu.version(), "host_kernel": platform.release(),
         "kernel": guest["kernel"], "clock": guest["clock"]["source"],
         "rounds": rounds, "revision": revision(),
-        "arms": {arm.name: arm.about for arm in arms},
+        "arms": {arm.name: arm.about for arm in choice},
     }
 
 
-def rotated(arms, turn):
+def choose_arms(parser, names, known):
+    """Those of the known arms that were named, in the order of `known`."""
+    wanted = names.split(",")
+    unknown = set(wanted) - set(known)
+    if unknown:
+        parser.error(f"--arms: there is no {', '.join(sorted(unknown))}; "
+                     f"there are {', '.join(known)}")
+    return [arms.ARMS[name] for name in known if name in wanted]
+
+
+def begin(options, logs):
+    """Checks what is needed, and removes old logs. Returns a guard to close at
+    the end, the initramfs, and the accelerator."""
+    qemu.check()
+    arms.check_images(options.arms)
+    arms.check_configs(options.arms)
+    guard = only_one()
+    for old in LOGS.glob(logs):
+        old.unlink()
+    initrd = initramfs.build_initramfs()
+    accel = qemu.choose_accel(
+        options.accel, lambda accel: arms.probe(options.arms[0], initrd, accel))
+    return guard, initrd, accel
+
+
+def rotated(choice, turn):
     """The arms in another order each turn, so that none is always the first."""
-    shift = turn % len(arms)
-    return arms[shift:] + arms[:shift]
+    shift = turn % len(choice)
+    return choice[shift:] + choice[:shift]
 
 
 def plot(name, path):
