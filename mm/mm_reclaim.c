@@ -16,6 +16,9 @@
 
 static struct kmem_cache *shrinker_unit_cachep;
 
+struct shrinker_memcg_bitmap *shrinker_memcg_bitmaps[MAX_NUMNODES] __ro_after_init;
+static_assert(SHRINKER_MEMCG_IDS == 1 << MEM_CGROUP_ID_SHIFT);
+
 /* The nodes on which objects can be. Nodes are added, but never taken away. */
 static nodemask_t shrinker_nodes __read_mostly;
 
@@ -67,6 +70,14 @@ void shrinker_forget_node(int nid)
  */
 void __init mm_reclaim_init(void)
 {
+	int nid;
+
+	/* Where there is no memory yet, there may be some later. */
+	for_each_node(nid)
+		shrinker_memcg_bitmaps[nid] =
+			kvzalloc_node(sizeof(**shrinker_memcg_bitmaps),
+				      GFP_KERNEL | __GFP_NOFAIL,
+				      node_online(nid) ? nid : NUMA_NO_NODE);
 	shrinker_unit_cachep = kmem_cache_create("shrinker_unit",
 						 SHRINKER_UNIT_SIZE,
 						 __alignof__(long),
@@ -120,9 +131,9 @@ void shrinker_warn_not_empty(struct mem_cgroup *memcg, int nid,
 	     shrinker->count_objects, count);
 }
 
-void shrinker_warn_counted(struct mem_cgroup *memcg, int nid, long count)
+void shrinker_warn_unlisted(struct mem_cgroup *memcg, int nid)
 {
-	WARN(1, "memcg %llu node %d: counts %ld memcgs with objects, but is about to be freed\n",
-	     mem_cgroup_id(memcg), nid, count);
+	WARN(1, "memcg %llu node %d: has a bit set, but walks of all memcgs pass over it\n",
+	     mem_cgroup_id(memcg), nid);
 }
 #endif /* CONFIG_MEMCG_SHRINKER_RUST_VERIFY */

@@ -10,6 +10,7 @@
 #define _LINUX_MM_RECLAIM_H
 
 #include <linux/types.h>
+#include <asm/bitsperlong.h>
 
 struct mem_cgroup;
 struct mem_cgroup_reclaim_cookie;
@@ -55,8 +56,6 @@ struct shrinker_map {
  * @summary: bit k is set if a unit whose index is k (mod BITS_PER_LONG) may
  *	have a bit set
  * @flags: state bits; if they and @summary are zero, there is nothing to shrink
- * @nr_nonidle: how many memcgs of the subtree may have something to shrink, this
- *	one included, unless it is the root
  *
  * Embedded in struct mem_cgroup_per_node. All zeroes is a valid empty info.
  * Only Rust writes it (rust/mm_reclaim/info.rs).
@@ -64,7 +63,22 @@ struct shrinker_map {
 struct shrinker_info {
 	unsigned long	summary;
 	unsigned long	flags;
-	long		nr_nonidle;
+};
+
+/* Number of private ids of memcgs, which mm/mm_reclaim.c checks. */
+#define SHRINKER_MEMCG_IDS	65536
+
+/**
+ * struct shrinker_memcg_bitmap - which memcgs may have something to shrink
+ * @summary: bit k is set if @words[k] may have a bit set
+ * @words: a bit for each private id of a memcg
+ *
+ * One for each possible node. All zeroes is a valid empty bitmap. Only Rust
+ * writes it (rust/mm_reclaim/memcg_bitmap.rs).
+ */
+struct shrinker_memcg_bitmap {
+	unsigned long	summary[SHRINKER_MEMCG_IDS / BITS_PER_LONG / BITS_PER_LONG];
+	unsigned long	words[SHRINKER_MEMCG_IDS / BITS_PER_LONG];
 };
 
 /* sizeof a unit, which rust/mm_reclaim/unit.rs defines and checks */
@@ -99,13 +113,15 @@ struct mem_cgroup *mem_cgroup_iter_cond(struct mem_cgroup *root,
 struct mem_cgroup *mem_cgroup_iter_charged(struct mem_cgroup *root,
 					   struct mem_cgroup *prev,
 					   struct mem_cgroup_reclaim_cookie *reclaim);
-struct mem_cgroup *mem_cgroup_iter_shrinkable(struct mem_cgroup *prev, int nid);
+struct mem_cgroup *mem_cgroup_iter_shrinkable(struct mem_cgroup *prev, int nid,
+					      unsigned int *pos);
 
 /* Asked of mm/shrinker.c. */
 unsigned long do_shrink_slab_memcg(struct shrink_control *sc,
 				   struct shrinker *shrinker, int priority);
 
 /* Asked of mm/mm_reclaim.c. */
+extern struct shrinker_memcg_bitmap *shrinker_memcg_bitmaps[];
 void *shrinker_unit_zalloc(gfp_t gfp, int nid);
 void shrinker_unit_free(void *unit);
 int next_shrinker_node(int nid);
@@ -128,7 +144,7 @@ enum mm_reclaim_mode {
 extern int mm_reclaim_mode;
 void shrinker_warn_not_empty(struct mem_cgroup *memcg, int nid,
 			     struct shrinker *shrinker, unsigned long count);
-void shrinker_warn_counted(struct mem_cgroup *memcg, int nid, long count);
+void shrinker_warn_unlisted(struct mem_cgroup *memcg, int nid);
 
 /**
  * enum mm_reclaim_stat - what debugfs counts
@@ -140,7 +156,7 @@ void shrinker_warn_counted(struct mem_cgroup *memcg, int nid, long count);
  * @MM_RECLAIM_INSTALLS: units that were ever installed
  * @MM_RECLAIM_GROWTHS: times that a table gave way to a larger one
  * @MM_RECLAIM_MEMCGS_VISITED: walks of a memcg that had something to shrink
- * @MM_RECLAIM_SUBTREES_SKIPPED: subtrees that walks passed over
+ * @MM_RECLAIM_SUBTREES_SKIPPED: subtrees without memory that reclaim passed over
  * @MM_RECLAIM_BITS_VISITED: shrinkers that were called for a bit
  * @MM_RECLAIM_BITS_SPURIOUS: those of them that were empty
  * @NR_MM_RECLAIM_STATS: number of items
@@ -170,7 +186,7 @@ bool shrinker_bit_is_set(struct mem_cgroup *memcg, int nid, int shrinker_id);
 bool shrinker_summary_is_set(struct mem_cgroup *memcg, int nid, int shrinker_id);
 bool shrinker_unit_is_installed(struct mem_cgroup *memcg, int nid, int shrinker_id);
 unsigned long shrinker_nr_units(struct mem_cgroup *memcg);
-long shrinker_nr_nonidle(struct mem_cgroup *memcg, int nid);
+bool shrinker_id_is_listed(int memcg_id, int nid);
 long shrinker_nr_deferred(struct mem_cgroup *memcg, int nid, int shrinker_id);
 
 void shrinker_forget_node(int nid);

@@ -22,10 +22,9 @@ impl AtomicBits {
     /// Number of bits.
     pub(crate) const LEN: u32 = usize::BITS;
 
-    /// Creates a word without bits.
-    #[cfg(CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST)]
-    pub(crate) const fn new() -> Self {
-        Self(Atomic::new(0))
+    /// Creates a word with these bits.
+    pub(crate) const fn new(bits: Bits) -> Self {
+        Self(Atomic::new(bits.0))
     }
 
     /// Reads the whole word; orders nothing.
@@ -72,6 +71,9 @@ impl AtomicBits {
 pub(crate) struct Bits(usize);
 
 impl Bits {
+    /// No bits.
+    pub(crate) const NONE: Self = Self(0);
+
     #[inline]
     fn mask(bit: u32) -> usize {
         1usize.wrapping_shl(bit)
@@ -81,6 +83,18 @@ impl Bits {
     #[inline]
     pub(crate) fn is_empty(self) -> bool {
         self.0 == 0
+    }
+
+    /// Returns the bits that are not set.
+    #[inline]
+    pub(crate) fn complement(self) -> Self {
+        Self(!self.0)
+    }
+
+    /// Returns those of the bits that are not below `bit`.
+    #[inline]
+    pub(crate) fn starting_at(self, bit: u32) -> Self {
+        Self(self.0 & usize::MAX.wrapping_shl(bit))
     }
 
     /// Returns whether `bit` is set.

@@ -21,6 +21,10 @@ use kernel::{
 };
 
 use crate::{
+    bits::{
+        AtomicBits,
+        Bits, //
+    },
     rcu::{
         Lent,
         RcuBox,
@@ -70,13 +74,66 @@ impl Id {
     }
 }
 
-type Slots<T> = KVVec<RcuRef<T>>;
+/// Room for ids.
+struct Slots<T> {
+    objects: KVVec<RcuRef<T>>,
+    /// A bit for each id that is taken, so that a free one is found 64 at a time.
+    taken: KVVec<AtomicBits>,
+}
 
-/// Returns the place of the first slot from `start` on that `is_match` accepts.
-fn first_from<T>(slots: &[T], start: u32, is_match: impl Fn(&T) -> bool) -> Option<u32> {
-    (start..slots.len() as u32)
-        .zip(slots.get(start as usize..)?)
-        .find_map(|(at, slot)| is_match(slot).then_some(at))
+impl<T> Slots<T> {
+    /// Allocates room for `len` ids. May sleep if `flags` allow it.
+    fn with_capacity(len: usize, flags: Flags) -> Result<Self> {
+        Ok(Self {
+            objects: KVVec::with_capacity(len, flags)?,
+            taken: KVVec::with_capacity(len.div_ceil(AtomicBits::LEN as usize), flags)?,
+        })
+    }
+
+    /// Makes it `len` ids long, and those of `old` point to the same objects as there.
+    fn fill(&mut self, old: Option<&Self>, len: usize) -> Result {
+        while self.objects.len() < len {
+            let object = old.and_then(|old| old.objects.get(self.objects.len()));
+            self.objects
+                .push_within_capacity(object.map_or(RcuRef::new(), RcuRef::copy_of))
+                .map_err(|_| ENOMEM)?;
+        }
+        while self.taken.len() < len.div_ceil(AtomicBits::LEN as usize) {
+            let word = old.and_then(|old| old.taken.get(self.taken.len()));
+            self.taken
+                .push_within_capacity(AtomicBits::new(word.map_or(Bits::NONE, AtomicBits::load)))
+                .map_err(|_| ENOMEM)?;
+        }
+        Ok(())
+    }
+
+    /// Finds the lowest id from `start` on whose bit is one of those that `choose` leaves.
+    fn first(&self, start: u32, choose: impl Fn(Bits) -> Bits) -> Option<Id> {
+        let at = Id(start).index();
+        let mut from = Id(start).offset();
+
+        (at..)
+            .zip(self.taken.get(at as usize..)?)
+            .find_map(|(at, word)| {
+                let mut bits = choose(word.load()).starting_at(core::mem::take(&mut from));
+                bits.next().map(|offset| Id::new(at, offset))
+            })
+    }
+
+    /// Makes `id` point to `object`, or frees it.
+    fn set(&self, id: Id, object: Option<Lent<T>>) {
+        if let (Some(slot), Some(word)) = (
+            self.objects.get(id.0 as usize),
+            self.taken.get(id.index() as usize),
+        ) {
+            if object.is_some() {
+                word.set(id.offset());
+            } else {
+                word.clear(id.offset());
+            }
+            slot.set(object);
+        }
+    }
 }
 
 /// Objects of C by id.
@@ -102,14 +159,10 @@ impl<T> IdTable<T> {
         }
     }
 
-    fn with_slots<R>(&self, f: impl FnOnce(&[RcuRef<T>]) -> R) -> R {
+    fn with_slots<R>(&self, f: impl FnOnce(&Slots<T>) -> R) -> Option<R> {
         let guard = rcu::read_lock();
 
-        f(self
-            .slots
-            .read(&guard)
-            .get()
-            .map_or(&[], |slots| slots.as_slice()))
+        self.slots.read(&guard).get().map(f)
     }
 
     /// Finds the lowest free id, and makes room for it, but doesn't take it.
@@ -119,23 +172,23 @@ impl<T> IdTable<T> {
     pub(crate) fn find_free(&self, flags: Flags) -> Result<Id> {
         let start = self.lowest.load(Relaxed);
 
-        let (free, len) = self.with_slots(|slots| {
-            (
-                first_from(slots, start, RcuRef::is_none),
-                slots.len() as u32,
-            )
-        });
-        let id = free.unwrap_or(len);
+        let (free, len) = self
+            .with_slots(|slots| {
+                let free = slots.first(start, Bits::complement);
+                (free, slots.objects.len() as u32)
+            })
+            .unwrap_or((None, 0));
+        let id = free.unwrap_or(Id(len));
 
-        if id >= self.limit {
+        if id.0 >= self.limit {
             return Err(ENOSPC);
         }
-        if id >= len {
+        if id.0 >= len {
             let len = len.saturating_mul(2).min(self.limit).max(Unit::LEN);
             self.grow(len as usize, flags)?;
         }
-        self.lowest.store(id, Relaxed);
-        Ok(Id(id))
+        self.lowest.store(id.0, Relaxed);
+        Ok(id)
     }
 
     /// Makes the table `len` long.
@@ -144,15 +197,8 @@ impl<T> IdTable<T> {
 
         let guard = rcu::read_lock();
         let seen = self.slots.read(&guard);
-        let old = seen.get().map_or(&[][..], |slots| slots.as_slice());
+        new.fill(seen.get(), len)?;
 
-        for slot in old.iter().map(RcuRef::copy_of) {
-            new.push_within_capacity(slot).map_err(|_| ENOMEM)?;
-        }
-        while new.len() < len {
-            new.push_within_capacity(RcuRef::new())
-                .map_err(|_| ENOMEM)?;
-        }
         // Fails only if another writer was here too, which is against the rules.
         self.slots.replace(&seen, new).map_err(|_| EBUSY)?;
         Ok(())
@@ -160,22 +206,14 @@ impl<T> IdTable<T> {
 
     /// Gives `object` the id that [`find_free`](Self::find_free) found. Does not sleep.
     pub(crate) fn insert(&self, id: Id, object: Lent<T>) {
-        self.with_slots(|slots| {
-            if let Some(slot) = slots.get(id.0 as usize) {
-                slot.set(Some(object));
-            }
-        });
+        self.with_slots(|slots| slots.set(id, Some(object)));
     }
 
     /// Frees `id`. Does not sleep.
     ///
     /// Look-ups that began before may still use the object until a grace period has passed.
     pub(crate) fn remove(&self, id: Id) {
-        self.with_slots(|slots| {
-            if let Some(slot) = slots.get(id.0 as usize) {
-                slot.set(None);
-            }
-        });
+        self.with_slots(|slots| slots.set(id, None));
         self.lowest
             .store(self.lowest.load(Relaxed).min(id.0), Relaxed);
     }
@@ -186,13 +224,14 @@ impl<T> IdTable<T> {
         self.slots
             .read(guard)
             .get()
-            .and_then(|slots| slots.get(id.0 as usize))
+            .and_then(|slots| slots.objects.get(id.0 as usize))
             .and_then(|slot| slot.get(guard))
     }
 
     /// Returns the lowest id that is taken and not below `start`.
     fn next(&self, start: u32) -> Option<Id> {
-        self.with_slots(|slots| first_from(slots, start, |slot| !slot.is_none()).map(Id))
+        self.with_slots(|slots| slots.first(start, |taken| taken))
+            .flatten()
     }
 
     /// Iterates over the taken ids, lowest first. Ids that are taken or freed meanwhile may be

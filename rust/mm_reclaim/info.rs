@@ -12,7 +12,7 @@
 //!   counts objects afterwards, and a full barrier lies between on either side. So either the
 //!   setter's bit comes after the clear, or the count sees the object. It is applied three times:
 //!   to a bit in a unit and the objects, to a bit in the summary and the units, and (in
-//!   [`subtree`](crate::subtree)) to the mark of a counted memcg and its summary.
+//!   [`memcg_bitmap`](crate::memcg_bitmap)) to the bit of a memcg and its summary.
 //! - *Install before set*: the unit is published before an object can exist.
 //! - *Grow against install*: every install replaces the whole table, by `cmpxchg`.
 //! - *Walk against free*: units are used only under an RCU guard.
@@ -20,7 +20,10 @@
 use kernel::{
     alloc::Flags,
     prelude::*,
-    sync::rcu, //
+    sync::rcu::{
+        self,
+        Guard, //
+    }, //
 };
 
 use crate::{
@@ -29,6 +32,10 @@ use crate::{
         Bits, //
     },
     id::Id,
+    memcg_bitmap::{
+        MemcgBitmap,
+        MemcgId, //
+    },
     node::Node,
     rcu::{
         RcuBox,
@@ -38,7 +45,6 @@ use crate::{
         self,
         Stat, //
     },
-    subtree::Subtree,
     table::{
         Entry,
         Key,
@@ -214,8 +220,7 @@ impl Map {
 pub(crate) struct NodeInfo {
     /// Bit k: a unit whose index is k (mod [`Unit::LEN`]) may have a bit set.
     summary: AtomicBits,
-    pub(crate) flags: AtomicBits,
-    pub(crate) subtree: Subtree,
+    flags: AtomicBits,
 }
 
 #[cfg(CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST)]
@@ -223,9 +228,8 @@ impl NodeInfo {
     /// Creates an empty info, as it is in zeroed memory.
     pub(crate) const fn new() -> Self {
         Self {
-            summary: AtomicBits::new(),
-            flags: AtomicBits::new(),
-            subtree: Subtree::new(),
+            summary: AtomicBits::new(Bits::NONE),
+            flags: AtomicBits::new(Bits::NONE),
         }
     }
 }
@@ -240,19 +244,24 @@ pub(crate) struct Pending {
 
 /// Flag: a bit could not be set for lack of a unit, so that the map does not tell everything.
 const STRAY: u32 = 0;
-/// Flag: the memcg is counted in its subtrees.
-pub(crate) const COUNTED: u32 = 1;
 
 /// Who has a map: a memcg.
-pub(crate) trait Owner {
+pub(crate) trait Owner: Sized {
     /// Returns the map.
     fn map(&self) -> &Map;
 
     /// Returns what is kept beside the map for `node`.
     fn node_info(&self, node: Node) -> &NodeInfo;
 
-    /// Returns the parent, which exists as long as `self` does.
-    fn parent(&self) -> Option<&Self>;
+    /// Returns the id by which the memcg is listed when it is not idle; none if it never is, or
+    /// not any more because its map is closed.
+    fn listed_id(&self) -> Option<MemcgId>;
+
+    /// Returns the list of the memcgs that are not idle on `node`.
+    fn bitmap(&self, node: Node) -> &MemcgBitmap;
+
+    /// Finds the memcg that has `id`. It may be dying.
+    fn with_id<'g>(&'g self, id: MemcgId, guard: &'g Guard) -> Option<&'g Self>;
 
     /// Returns the map as seen from `node`.
     #[inline]
@@ -317,15 +326,14 @@ impl<O: Owner> Info<'_, O> {
         true
     }
 
-    /// Sets a bit of the summary, and counts the memcg in its subtrees.
+    /// Sets a bit of the summary, and lists the memcg.
     #[inline]
     fn set_summary(&self, bit: u32) {
         if !self.node_info.summary.test(bit) {
-            // ORDERING: Fully ordered before the mark of a counted memcg is read; pairs with
-            // `uncount_if_idle`.
+            // ORDERING: Fully ordered before the bit of the memcg is read; pairs with `unlist_id`.
             self.node_info.summary.set(bit);
         }
-        self.count();
+        self.list();
     }
 
     /// Returns whether the map says that there is nothing to shrink.
@@ -394,7 +402,7 @@ impl<O: Owner> Info<'_, O> {
     pub(crate) fn set_stray(&self) {
         // ORDERING: As in `set_summary`.
         self.node_info.flags.set(STRAY);
-        self.count();
+        self.list();
     }
 
     /// Returns whether a walk must look everywhere, and takes that note back. Whoever finds an

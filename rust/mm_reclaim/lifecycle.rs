@@ -32,8 +32,7 @@ use crate::{
     stat::{
         self,
         Stat, //
-    },
-    verify, //
+    }, //
 };
 
 /// Gives a shrinker an id, and the root memcg room for its deferred work.
@@ -141,9 +140,9 @@ pub(crate) fn offline(memcg: &MemCgroup) {
             add_deferred(parent, node, id, nr);
         }
     });
-    // A closed map stays out of the counts, whatever its summaries say.
+    // ORDERING: Closing was fully ordered before the bits are read; pairs with `Info::list`.
     for node in Node::possible() {
-        memcg.info(node).uncount();
+        memcg.info(node).unlist();
     }
 }
 
@@ -152,7 +151,6 @@ pub(crate) fn offline(memcg: &MemCgroup) {
 /// Nothing is left of one that went offline. One that failed to come online goes the same way now.
 pub(crate) fn free(memcg: &MemCgroup) {
     offline(memcg);
-    verify::check_freed(memcg);
 }
 
 /// Adds to the work that the shrinker with `id` left over, and returns the sum.

@@ -40,6 +40,10 @@ use crate::{
         Group,
         SharedPosition, //
     },
+    memcg_bitmap::{
+        MemcgBitmap,
+        MemcgId, //
+    },
     node::Node,
     once, //
 };
@@ -58,6 +62,7 @@ const fn same_layout<T, U>() -> bool {
 // What Rust keeps inside C objects: zeroed with them, and valid then.
 const _: () = assert!(same_layout::<Map, bindings::shrinker_map>());
 const _: () = assert!(same_layout::<NodeInfo, bindings::shrinker_info>());
+const _: () = assert!(same_layout::<MemcgBitmap, bindings::shrinker_memcg_bitmap>());
 
 impl MemCgroup {
     /// Creates a reference to a memcg.
@@ -91,16 +96,16 @@ impl MemCgroup {
         unsafe { bindings::mem_cgroup_id(self.as_raw()) }
     }
 
-    /// Warns that the memcg counts others in its subtree, though it is about to be freed.
+    /// Warns that walks of all memcgs pass over this one, though it is not idle.
     #[cfg(CONFIG_MEMCG_SHRINKER_RUST_VERIFY)]
-    pub(crate) fn warn_counted(&self, node: Node, nr: isize) {
+    pub(crate) fn warn_unlisted(&self, node: Node) {
         // SAFETY: The memcg is valid as long as `self`.
-        unsafe { bindings::shrinker_warn_counted(self.as_raw(), node.as_raw(), nr) };
+        unsafe { bindings::shrinker_warn_unlisted(self.as_raw(), node.as_raw()) };
     }
 
     /// Does nothing: there is no oracle.
     #[cfg(not(CONFIG_MEMCG_SHRINKER_RUST_VERIFY))]
-    pub(crate) fn warn_counted(&self, _node: Node, _nr: isize) {}
+    pub(crate) fn warn_unlisted(&self, _node: Node) {}
 
     /// Returns whether this is the root memcg.
     #[inline]
@@ -126,6 +131,14 @@ impl MemCgroup {
         let usage = unsafe { (&raw const (*self.as_raw()).memory.usage.counter).read_volatile() };
 
         usage == 0
+    }
+
+    /// Returns the parent, which exists as long as `self` does.
+    #[inline]
+    pub(crate) fn parent(&self) -> Option<&Self> {
+        // SAFETY: A css holds a reference on its parent, which never changes. The parent of a css
+        // of the memcg controller is part of a memcg.
+        unsafe { Self::from_css((*self.css()).parent) }
     }
 
     /// Returns the position of the walk that reclaimers of the memcg on `node` share.
@@ -185,10 +198,36 @@ impl Owner for MemCgroup {
     }
 
     #[inline]
-    fn parent(&self) -> Option<&Self> {
-        // SAFETY: A css holds a reference on its parent, which never changes. The parent of a css
-        // of the memcg controller is part of a memcg.
-        unsafe { Self::from_css((*self.css()).parent) }
+    fn listed_id(&self) -> Option<MemcgId> {
+        if self.is_root() {
+            return None;
+        }
+        // SAFETY: The memcg is valid as long as `self`. The id is zeroed after the map was closed.
+        let id = unsafe { (&raw const (*self.as_raw()).id.id).read_volatile() };
+
+        MemcgId::from_raw(id)
+    }
+
+    #[inline]
+    fn bitmap(&self, node: Node) -> &MemcgBitmap {
+        // SAFETY: The array has an element for every possible node, and a `Node` is one. The
+        // bitmaps are allocated zeroed before the first memcg, have the layout of `MemcgBitmap`,
+        // are accessed by Rust only, and never freed.
+        unsafe {
+            &**(&raw const bindings::shrinker_memcg_bitmaps)
+                .cast::<*const MemcgBitmap>()
+                .add(node.as_raw() as usize)
+        }
+    }
+
+    fn with_id<'g>(&'g self, id: MemcgId, _guard: &'g Guard) -> Option<&'g Self> {
+        // SAFETY: The RCU read-side lock is held. What is returned is freed after a grace period at
+        // the earliest.
+        unsafe {
+            bindings::mem_cgroup_from_private_id(id.as_raw())
+                .cast::<Self>()
+                .as_ref()
+        }
     }
 }
 

@@ -16,7 +16,8 @@
 //! | [`shrinker`], [`memcg`] | C objects as Rust types | yes |
 //! | [`iter`] | walk a hierarchy of groups | no |
 //! | [`id`] | shrinker ids | no |
-//! | [`info`], [`subtree`] | the map of one memcg: install, set, clear; who has something | no |
+//! | [`info`] | the map of one memcg: install, set, clear | no |
+//! | [`memcg_bitmap`] | which memcgs have something to shrink | no |
 //! | [`table`] | the list of a memcg's units | no |
 //! | [`unit`], [`bits`] | 64 shrinkers of one memcg and node | no |
 //! | [`cache`], [`node`], [`rcu`], [`once`], [`stat`] | memory, nodes, RCU, counters | yes |
@@ -33,12 +34,12 @@ mod info;
 mod iter;
 mod lifecycle;
 mod memcg;
+mod memcg_bitmap;
 mod node;
 mod once;
 mod rcu;
 mod shrinker;
 mod stat;
-mod subtree;
 mod table;
 mod unit;
 mod verify;

@@ -308,12 +308,6 @@ impl<T> RcuRef<T> {
         unsafe { once::read(&self.0).as_ref() }
     }
 
-    /// Returns whether the pointer points to nothing.
-    #[inline]
-    pub(crate) fn is_none(&self) -> bool {
-        once::read(&self.0).is_null()
-    }
-
     /// Publishes `object`, or forgets what was published.
     pub(crate) fn set(&self, object: Option<Lent<T>>) {
         // ORDERING: Release, so that readers see the object initialized; pairs with the dependency

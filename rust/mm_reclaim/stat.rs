@@ -24,7 +24,7 @@ pub(crate) enum Stat {
     Installs,
     /// Times that a table gave way to a larger one.
     Growths,
-    /// Subtrees that walks passed over.
+    /// Subtrees without memory that reclaim passed over.
     SubtreesSkipped,
 }
 

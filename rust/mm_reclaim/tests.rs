@@ -9,6 +9,6 @@ mod group;
 mod id;
 mod info;
 mod iter;
+mod memcg_bitmap;
 mod random;
-mod subtree;
 mod unit;

@@ -15,13 +15,10 @@ use kernel::{
 
 use crate::{
     id::Id,
-    info::Owner,
     memcg::{
         self,
-        MemCgroup,
         MemCgroupInfo, //
     },
-    node::Node,
     shrinker::{
         self,
         Mode,
@@ -45,7 +42,8 @@ pub(crate) fn is_exhaustive() -> bool {
     matches!(shrinker::mode(), Mode::Exhaustive)
 }
 
-/// Warns about every shrinker that has objects of the memcg though its bit is clear.
+/// Warns about every shrinker that has objects of the memcg though its bit is clear, and about a
+/// memcg that is not listed though it has a bit.
 ///
 /// May sleep. Slow: asks all shrinkers.
 #[inline]
@@ -57,6 +55,9 @@ pub(crate) fn check(target: &Target<'_>, info: &MemCgroupInfo<'_>) {
     }
     for id in SHRINKERS.iter() {
         check_one(target, info, id);
+    }
+    if !target.memcg.is_root() {
+        check_listed(target, info);
     }
 }
 
@@ -80,19 +81,13 @@ fn check_one(target: &Target<'_>, info: &MemCgroupInfo<'_>, id: Id) {
     shrinker.warn_not_empty(target, shrinker.count(target));
 }
 
-/// Warns if a memcg that is about to be freed, and so are all below it, counts one that has
-/// something to shrink.
-///
-/// Does not sleep.
-pub(crate) fn check_freed(memcg: &MemCgroup) {
-    if !cfg!(CONFIG_MEMCG_SHRINKER_RUST_VERIFY) {
-        return;
-    }
-    for node in Node::possible() {
-        let nr = memcg.info(node).node_info.subtree.nr();
-
-        if nr != 0 {
-            memcg.warn_counted(node, nr);
+fn check_listed(target: &Target<'_>, info: &MemCgroupInfo<'_>) {
+    // The bit is set after the summary.
+    for _ in 0..PATIENCE {
+        if info.is_listed() || !info.must_be_listed() {
+            return;
         }
+        fsleep(Delta::from_millis(1));
     }
+    target.memcg.warn_unlisted(target.node);
 }

@@ -10,7 +10,10 @@ use crate::{
         Owner,
         Pending, //
     },
-    iter::Verdict,
+    iter::{
+        Group,
+        Step, //
+    },
     memcg::{
         self,
         MemCgroup,
@@ -50,29 +53,40 @@ pub(crate) fn shrink_memcg(target: &Target<'_>) -> usize {
         shrink_mapped(target, &info)
     };
 
-    info.uncount_if_idle();
+    info.unlist_if_idle();
     freed
 }
 
-/// Says whether a walk of all memcgs that shrinks them on `node` must visit this one.
-pub(crate) fn verdict(memcg: &MemCgroup, node: Node) -> Verdict {
-    let info = memcg.info(node);
-
-    // The root's objects may set no bits, and not all shrinkers have one.
-    if memcg.is_root() || verify::is_on() {
-        Verdict::Visit
-    } else if info.is_subtree_idle() {
-        Verdict::SkipTree
-    } else if info.is_idle() {
-        Verdict::Skip
-    } else {
-        Verdict::Visit
+/// Finds the next memcg that may have something to shrink on `node`, by ascending id, in a walk
+/// that begins with the root (`pos` is 0), and moves `pos` on.
+///
+/// The root's objects may set no bits, and not all shrinkers have one: so it is always visited.
+/// Does not sleep.
+pub(crate) fn next_shrinkable(
+    root: &MemCgroup,
+    node: Node,
+    pos: &mut u32,
+) -> Option<Step<MemCgroup>> {
+    if *pos == 0 {
+        *pos = 1;
+        return Some(Step::Root);
     }
-}
+    let guard = rcu::read_lock();
 
-/// Returns whether such a walk ends with the root.
-pub(crate) fn is_root_alone(root: &MemCgroup, node: Node) -> bool {
-    root.info(node).is_subtree_idle() && !verify::is_on()
+    loop {
+        let id = root.bitmap(node).next(*pos)?;
+        *pos = id.after();
+
+        let memcg = root
+            .with_id(id, &guard)
+            .filter(|memcg| memcg.is_online())
+            .and_then(Group::try_get);
+        if let Some(memcg) = memcg {
+            return Some(Step::Descendant(memcg));
+        }
+        // It is gone, or as good as gone.
+        root.info(node).unlist_id(id);
+    }
 }
 
 /// Calls the shrinkers whose bits are set.

@@ -52,7 +52,9 @@ static void nodes_added(struct kunit *test)
 	test_walk(group->memcg, nid);
 	KUNIT_EXPECT_TRUE(test, list_empty(&item));
 	test_walk(group->memcg, nid);
-	KUNIT_EXPECT_EQ(test, shrinker_nr_nonidle(group->memcg, nid), 0);
+	KUNIT_EXPECT_FALSE(test,
+			   shrinker_id_is_listed(mem_cgroup_private_id(group->memcg),
+						 nid));
 
 	KUNIT_EXPECT_EQ(test, shrinker_add_node(nid), 0);
 	KUNIT_EXPECT_TRUE(test,

@@ -71,7 +71,7 @@ pub(crate) unsafe extern "C" fn show_shrinker_map(
     }
 
     seq_print!(m, "cgroup={} node={}", memcg.id(), node.as_raw());
-    seq_print!(m, " nonidle={}", info.node_info.subtree.nr());
+    seq_print!(m, " listed={}", u8::from(info.is_listed()));
     let mut units = List::new(m, "units");
     info.for_each_unit(|index, _| units.print(index));
     let mut ids = List::new(m, "ids");

@@ -15,7 +15,10 @@ use kernel::{
         mem_cgroup,
         mem_cgroup_reclaim_cookie, //
     },
-    ffi::c_int,
+    ffi::{
+        c_int,
+        c_uint, //
+    },
     prelude::*,
     sync::aref::ARef, //
 };
@@ -36,6 +39,7 @@ use crate::{
         self,
         Stat, //
     },
+    verify,
     walk, //
 };
 
@@ -86,15 +90,20 @@ unsafe fn iter_next(
 
     // SAFETY: The caller has a reference on `prev`.
     let prev_ref = (!prev.is_null()).then(|| unsafe { MemCgroup::from_raw(prev) });
-    let next = match iter::next(root, prev_ref, cookie, filter) {
-        None => ptr::null_mut(),
-        Some(Step::Root) => root.as_raw(),
-        Some(Step::Descendant(group)) => ARef::into_raw(group).as_ptr().cast(),
-    };
+    let next = into_raw(root, iter::next(root, prev_ref, cookie, filter));
 
     // SAFETY: The caller gives `prev` back, and doesn't use it any more.
     unsafe { iter_put(root.as_raw(), prev) };
     next
+}
+
+/// Returns what a walk below `root` arrived at, with the reference that it got.
+fn into_raw(root: &MemCgroup, step: Option<Step<MemCgroup>>) -> *mut mem_cgroup {
+    match step {
+        None => ptr::null_mut(),
+        Some(Step::Root) => root.as_raw(),
+        Some(Step::Descendant(group)) => ARef::into_raw(group).as_ptr().cast(),
+    }
 }
 
 /// Gives a memcg back that a walk below `root` returned.
@@ -177,59 +186,57 @@ pub(crate) unsafe extern "C" fn mem_cgroup_iter_charged(
     reclaim: *mut mem_cgroup_reclaim_cookie,
 ) -> *mut mem_cgroup {
     let top = top(root);
+    let mut skipped = 0isize;
 
     // SAFETY: As for this function.
-    unsafe {
+    let next = unsafe {
         iter_next(root, prev, reclaim, |memcg| {
             if memcg.is_uncharged() && memcg.as_raw() != top {
+                skipped = skipped.wrapping_add(1);
                 Verdict::SkipTree
             } else {
                 Verdict::Visit
             }
-        })
-    }
-}
-
-/// Walks all memcgs that may have something to shrink on a node, and the root memcg.
-///
-/// Does not sleep.
-///
-/// # Safety
-///
-/// - `prev` must be null, or come from the call before. It is given back.
-/// - `nid` must be a possible node.
-#[export]
-pub(crate) unsafe extern "C" fn mem_cgroup_iter_shrinkable(
-    prev: *mut mem_cgroup,
-    nid: c_int,
-) -> *mut mem_cgroup {
-    // SAFETY: The node is a possible one.
-    let node = unsafe { Node::from_raw(nid) };
-
-    // What `prev` was is all that is needed: the walk got no reference on the root.
-    if let Some(root) = MemCgroup::root() {
-        if prev == root.as_raw() && walk::is_root_alone(root, node) {
-            stat::add(Stat::SubtreesSkipped, 1);
-            return ptr::null_mut();
-        }
-    }
-
-    let mut skipped = 0isize;
-    // SAFETY: As for this function; `root` and `reclaim` are null.
-    let next = unsafe {
-        iter_next(ptr::null_mut(), prev, ptr::null_mut(), |memcg| {
-            let verdict = walk::verdict(memcg, node);
-
-            if verdict == Verdict::SkipTree {
-                skipped = skipped.wrapping_add(1);
-            }
-            verdict
         })
     };
 
     if skipped != 0 {
         stat::add(Stat::SubtreesSkipped, skipped);
     }
+    next
+}
+
+/// Walks all memcgs that may have something to shrink on a node, and first the root memcg.
+///
+/// `pos` is where the walk is, 0 at first: a memcg that goes offline meanwhile is not a place to go
+/// on from. Does not sleep.
+///
+/// # Safety
+///
+/// - `prev` must be null, or come from the call before. It is given back.
+/// - `nid` must be a possible node.
+/// - `pos` must be valid and used by this walk only.
+#[export]
+pub(crate) unsafe extern "C" fn mem_cgroup_iter_shrinkable(
+    prev: *mut mem_cgroup,
+    nid: c_int,
+    pos: *mut c_uint,
+) -> *mut mem_cgroup {
+    // The oracle looks for memcgs that such a walk would miss.
+    if memcg::is_disabled() || verify::is_on() {
+        // SAFETY: As for this function.
+        return unsafe { mem_cgroup_iter(ptr::null_mut(), prev, ptr::null_mut()) };
+    }
+    let Some(root) = MemCgroup::root() else {
+        return ptr::null_mut();
+    };
+
+    // SAFETY: The node is a possible one, and `pos` is valid.
+    let (node, pos) = unsafe { (Node::from_raw(nid), &mut *pos) };
+    let next = into_raw(root, walk::next_shrinkable(root, node, pos));
+
+    // SAFETY: The caller gives `prev` back, and doesn't use it any more.
+    unsafe { iter_put(root.as_raw(), prev) };
     next
 }
 

@@ -19,6 +19,7 @@ use crate::{
         MemCgroup,
         MemCgroupInfo, //
     },
+    memcg_bitmap::MemcgId,
     node::Node, //
 };
 
@@ -95,17 +96,19 @@ pub(crate) unsafe extern "C" fn shrinker_nr_units(memcg: *mut mem_cgroup) -> c_u
     unsafe { MemCgroup::from_raw(memcg) }.map().nr_units()
 }
 
-/// Returns how many memcgs of a subtree are counted as having something to shrink.
+/// Returns whether the memcg that has, or had, a private id is listed as having something to shrink.
 ///
 /// # Safety
 ///
-/// `memcg` must be valid, `nid` a possible node.
+/// `nid` must be a possible node.
 #[export]
-pub(crate) unsafe extern "C" fn shrinker_nr_nonidle(memcg: *mut mem_cgroup, nid: c_int) -> c_long {
-    // SAFETY: As for this function.
-    let (memcg, node) = unsafe { (MemCgroup::from_raw(memcg), Node::from_raw(nid)) };
+pub(crate) unsafe extern "C" fn shrinker_id_is_listed(memcg_id: c_int, nid: c_int) -> bool {
+    // SAFETY: The node is a possible one.
+    let node = unsafe { Node::from_raw(nid) };
 
-    memcg.info(node).node_info.subtree.nr()
+    MemCgroup::root()
+        .zip(MemcgId::from_raw(memcg_id))
+        .is_some_and(|(root, id)| root.bitmap(node).contains(id))
 }
 
 /// Returns the work that a shrinker left over.

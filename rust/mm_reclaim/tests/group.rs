@@ -2,30 +2,48 @@
 
 //! Groups that are no memcgs.
 
+use kernel::sync::rcu::Guard;
+
 use crate::{
     info::{
         Map,
         NodeInfo,
         Owner, //
     },
+    memcg_bitmap::{
+        MemcgBitmap,
+        MemcgId, //
+    },
     node::Node, //
 };
 
 /// A group with a map for a single node; the map is closed when it is dropped, so that its units
 /// are freed.
-pub(super) struct Group<'p> {
+pub(super) struct Group<'b> {
     pub(super) map: Map,
     node_info: NodeInfo,
-    parent: Option<&'p Group<'p>>,
+    id: i32,
+    bitmap: &'b MemcgBitmap,
 }
 
-impl<'p> Group<'p> {
-    pub(super) fn new(parent: Option<&'p Group<'p>>) -> Self {
+impl<'b> Group<'b> {
+    /// Creates a group that is listed in `bitmap` by `id`, or never if that is 0.
+    pub(super) fn new(id: i32, bitmap: &'b MemcgBitmap) -> Self {
         Self {
             map: Map::new(),
             node_info: NodeInfo::new(),
-            parent,
+            id,
+            bitmap,
         }
+    }
+}
+
+impl Group<'static> {
+    /// Creates a group that is never listed.
+    pub(super) fn unlisted() -> Self {
+        static NONE: MemcgBitmap = MemcgBitmap::new();
+
+        Self::new(0, &NONE)
     }
 }
 
@@ -44,8 +62,16 @@ impl Owner for Group<'_> {
         &self.node_info
     }
 
-    fn parent(&self) -> Option<&Self> {
-        self.parent
+    fn listed_id(&self) -> Option<MemcgId> {
+        MemcgId::from_raw(self.id)
+    }
+
+    fn bitmap(&self, _node: Node) -> &MemcgBitmap {
+        self.bitmap
+    }
+
+    fn with_id<'g>(&'g self, id: MemcgId, _guard: &'g Guard) -> Option<&'g Self> {
+        (self.listed_id() == Some(id)).then_some(self)
     }
 }
 

@@ -203,7 +203,7 @@ fn run_model(random: &mut Random, info: &GroupInfo<'_>, map: &Map) -> Result {
 
 /// Gives `f` a map, and how it is seen from a node.
 fn with_map(f: impl FnOnce(&Map, GroupInfo<'_>) -> Result) -> Result {
-    let group = Group::new(None);
+    let group = Group::unlisted();
 
     f(&group.map, group.info(node()?))
 }
@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn install_covers_every_node() -> Result {
         let random = Random::new("install_covers_every_node");
-        let group = Group::new(None);
+        let group = Group::unlisted();
         let id = Id::new(7, 3);
         let result = group.map.install(id.index(), Node::possible, GFP_KERNEL);
         let missing = Node::possible()
@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn install_follows_new_nodes() -> Result {
         let random = Random::new("install_follows_new_nodes");
-        let group = Group::new(None);
+        let group = Group::unlisted();
         let id = Id::new(3, 1);
         let calls = Cell::new(0u32);
         // All but the first node are added while the units of the first one are made: each attempt

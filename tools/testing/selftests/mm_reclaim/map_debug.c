@@ -21,7 +21,7 @@ struct stats {
 struct line {
 	u64 cgroup;
 	int node;
-	long nonidle;
+	int listed;
 	long long bytes;
 };
 
@@ -68,8 +68,8 @@ static int parse_line(const char *text, struct line *line)
 {
 	int end = 0;
 
-	if (sscanf(text, "cgroup=%llu node=%d nonidle=%ld units=%*[0-9,] %n",
-		   &line->cgroup, &line->node, &line->nonidle, &end) != 3 || !end)
+	if (sscanf(text, "cgroup=%llu node=%d listed=%d units=%*[0-9,] %n",
+		   &line->cgroup, &line->node, &line->listed, &end) != 3 || !end)
 		return -1;
 	text = strstr(text + end, " deferred=");
 	if (!text || sscanf(text, " deferred=%*d bytes=%lld", &line->bytes) != 1)

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Which memcgs may have something to shrink on a node.
+//!
+//! A memcg that is not idle is listed by a bit. A walk of all memcgs goes from bit to bit, so that
+//! it costs what there is to shrink: neither the number of memcgs nor their depth matters. The
+//! root is not listed, as walks always visit it.
+
+use kernel::{
+    bindings,
+    sync::rcu, //
+};
+
+use crate::{
+    bits::AtomicBits,
+    info::{
+        Info,
+        Owner, //
+    }, //
+};
+
+/// The private id of a memcg; see `mem_cgroup_private_id()`.
+///
+/// It goes back when the memcg is offline, and another may get it then.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct MemcgId(u32);
+
+impl MemcgId {
+    /// Creates an id from what C keeps in an `int`, where zero means none.
+    #[inline]
+    pub(crate) fn from_raw(id: i32) -> Option<Self> {
+        u32::try_from(id).ok().filter(|&id| id != 0).map(Self)
+    }
+
+    /// Returns the id as C passes it.
+    #[inline]
+    pub(crate) fn as_raw(self) -> u16 {
+        // Ids have 16 bits.
+        self.0 as u16
+    }
+
+    /// Returns the next higher number.
+    #[inline]
+    pub(crate) fn after(self) -> u32 {
+        self.0.saturating_add(1)
+    }
+}
+
+const NR_WORDS: usize = (bindings::SHRINKER_MEMCG_IDS / AtomicBits::LEN) as usize;
+const NR_SUMMARIES: usize = NR_WORDS / AtomicBits::LEN as usize;
+
+/// A bit for each memcg, by id.
+///
+/// Part of C's memory, as `struct shrinker_memcg_bitmap`.
+#[repr(C)]
+pub(crate) struct MemcgBitmap {
+    /// Bit k: word k may have a bit set.
+    summary: [AtomicBits; NR_SUMMARIES],
+    words: [AtomicBits; NR_WORDS],
+}
+
+impl MemcgBitmap {
+    /// Creates an empty bitmap, as it is in zeroed memory.
+    #[cfg(CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST)]
+    pub(crate) const fn new() -> Self {
+        use crate::bits::Bits;
+
+        Self {
+            summary: [const { AtomicBits::new(Bits::NONE) }; NR_SUMMARIES],
+            words: [const { AtomicBits::new(Bits::NONE) }; NR_WORDS],
+        }
+    }
+
+    #[inline]
+    fn word(&self, at: u32) -> Option<&AtomicBits> {
+        self.words.get(at as usize)
+    }
+
+    #[inline]
+    fn summary(&self, at: u32) -> Option<&AtomicBits> {
+        self.summary.get((at / AtomicBits::LEN) as usize)
+    }
+
+    /// Returns whether the bit of `id` is set; orders nothing.
+    #[inline]
+    pub(crate) fn contains(&self, id: MemcgId) -> bool {
+        self.word(id.0 / AtomicBits::LEN)
+            .is_some_and(|word| word.test(id.0 % AtomicBits::LEN))
+    }
+
+    /// Sets the bit of `id`, and returns whether it was clear. Fully ordered in that case.
+    #[inline]
+    pub(crate) fn set(&self, id: MemcgId) -> bool {
+        let (at, offset) = (id.0 / AtomicBits::LEN, id.0 % AtomicBits::LEN);
+        let Some(word) = self.word(at) else {
+            return false;
+        };
+
+        // ORDERING: The full barrier is before the summary is read; pairs with `clear`. Whoever
+        // finds the bit set leaves the rest to the one who set it.
+        let was_clear = !word.test(offset) && !word.set(offset);
+        self.set_summary(at);
+        was_clear
+    }
+
+    #[inline]
+    fn set_summary(&self, at: u32) {
+        let offset = at % AtomicBits::LEN;
+
+        if let Some(summary) = self.summary(at).filter(|summary| !summary.test(offset)) {
+            summary.set(offset);
+        }
+    }
+
+    /// Clears the bit of `id`. Fully ordered.
+    pub(crate) fn clear(&self, id: MemcgId) {
+        let at = id.0 / AtomicBits::LEN;
+        let (Some(word), Some(summary)) = (self.word(at), self.summary(at)) else {
+            return;
+        };
+
+        word.clear(id.0 % AtomicBits::LEN);
+        if word.load().is_empty() {
+            // ORDERING: Fully ordered before the word is read again; pairs with `set`.
+            summary.clear(at % AtomicBits::LEN);
+            if !word.load().is_empty() {
+                self.set_summary(at);
+            }
+        }
+    }
+
+    /// Returns the lowest id whose bit is set, from number `start` on.
+    pub(crate) fn next(&self, start: u32) -> Option<MemcgId> {
+        let mut start = start;
+
+        loop {
+            let at = start / AtomicBits::LEN;
+            let bits = self.word(at)?.load();
+            if let Some(offset) = bits.starting_at(start % AtomicBits::LEN).next() {
+                return Some(MemcgId(Self::number(at, offset)));
+            }
+            start = Self::number(self.next_word(at.wrapping_add(1))?, 0);
+        }
+    }
+
+    /// Returns the number of the first word that may have a bit, from number `start` on.
+    fn next_word(&self, start: u32) -> Option<u32> {
+        let mut start = start;
+
+        loop {
+            let bits = self.summary(start)?.load();
+            if let Some(offset) = bits.starting_at(start % AtomicBits::LEN).next() {
+                return Some(Self::number(start / AtomicBits::LEN, offset));
+            }
+            start = Self::number((start / AtomicBits::LEN).wrapping_add(1), 0);
+        }
+    }
+
+    #[inline]
+    fn number(word: u32, offset: u32) -> u32 {
+        word.wrapping_mul(AtomicBits::LEN).wrapping_add(offset)
+    }
+}
+
+impl<O: Owner> Info<'_, O> {
+    /// Lists the memcg. The caller has just made it not idle.
+    ///
+    /// Does not sleep; interrupts may be off.
+    #[inline]
+    pub(crate) fn list(&self) {
+        if let Some(id) = self.owner.listed_id() {
+            // ORDERING: Fully ordered before the map is read; pairs with `Map::close`, after which
+            // `unlist` reads the bit.
+            if self.owner.bitmap(self.node).set(id) && self.owner.map().is_closed() {
+                self.unlist();
+            }
+        }
+    }
+
+    /// Takes the memcg off the list if there is nothing to shrink any more. Does not sleep.
+    #[inline]
+    pub(crate) fn unlist_if_idle(&self) {
+        if self.is_idle() {
+            self.unlist();
+        }
+    }
+
+    /// Takes the memcg off the list, unless it is neither idle nor closed. Does not sleep.
+    pub(crate) fn unlist(&self) {
+        if let Some(id) = self.owner.listed_id() {
+            if self.owner.bitmap(self.node).contains(id) {
+                self.unlist_id(id);
+            }
+        }
+    }
+
+    /// Takes an id off the list, unless the memcg that has it by now needs to be there.
+    ///
+    /// Does not sleep.
+    pub(crate) fn unlist_id(&self, id: MemcgId) {
+        let bitmap = self.owner.bitmap(self.node);
+
+        // A memcg that went offline meanwhile may have given its id to another one, which may have
+        // set the bit before it is cleared here.
+        let guard = rcu::read_lock();
+        let is_needed = || {
+            self.owner
+                .with_id(id, &guard)
+                .is_some_and(|owner| owner.info(self.node).must_be_listed())
+        };
+
+        loop {
+            // ORDERING: Fully ordered before the memcg is looked at again; pairs with the barriers
+            // between the summary of a memcg and its bit in `set_summary` and `set_stray`.
+            bitmap.clear(id);
+            if !is_needed() {
+                return;
+            }
+            // ORDERING: As in `list`.
+            bitmap.set(id);
+            if is_needed() {
+                return;
+            }
+        }
+    }
+
+    /// Returns whether a walk of all memcgs must visit this one.
+    pub(crate) fn must_be_listed(&self) -> bool {
+        !self.is_idle() && !self.owner.map().is_closed()
+    }
+
+    /// Returns whether it does.
+    pub(crate) fn is_listed(&self) -> bool {
+        self.owner
+            .listed_id()
+            .is_some_and(|id| self.owner.bitmap(self.node).contains(id))
+    }
+}

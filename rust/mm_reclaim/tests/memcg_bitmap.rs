@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The list of groups that have something to shrink.
+
+use kernel::{
+    alloc::flags::GFP_KERNEL,
+    prelude::*, //
+};
+
+use super::{
+    group::{
+        node,
+        Group, //
+    },
+    random::Random, //
+};
+use crate::{
+    id::Id,
+    info::Owner,
+    memcg_bitmap::{
+        MemcgBitmap,
+        MemcgId, //
+    },
+    node::Node,
+    unit::Unit, //
+};
+
+const STEPS: u32 = 50_000;
+const IDS: u32 = 3 * Unit::LEN;
+
+/// What one group should be listed as.
+#[derive(Clone, Copy, Default)]
+struct Model {
+    bits: [u64; 3],
+    is_stray: bool,
+    is_closed: bool,
+}
+
+impl Model {
+    fn is_idle(&self) -> bool {
+        self.is_closed || (!self.is_stray && self.bits == [0; 3])
+    }
+}
+
+/// Compares the list with the groups that are not idle.
+fn check(random: &Random, step: u32, groups: &[Group<'_>], models: &[Model], at: Node) -> Result {
+    for (i, (group, model)) in groups.iter().zip(models).enumerate() {
+        let is_listed = group.info(at).is_listed();
+
+        // The first one, like the root, never is.
+        random.check(
+            is_listed == (i != 0 && !model.is_idle()),
+            step,
+            fmt!("group {i} is listed: {is_listed}"),
+        )?;
+    }
+    Ok(())
+}
+
+fn run(random: &mut Random, groups: &[Group<'_>]) -> Result {
+    let at = node()?;
+    let mut models = [Model::default(); 7];
+
+    for group in groups {
+        for index in 0..3 {
+            group.map.install(index, Node::possible, GFP_KERNEL)?;
+        }
+    }
+    for step in 0..STEPS {
+        let which = random.below(groups.len() as u32) as usize;
+        let (info, model) = (groups[which].info(at), &mut models[which]);
+        let id = Id::new(0, random.below(IDS));
+
+        match random.below(16) {
+            0..=5 => {
+                info.set(id);
+                if !model.is_closed {
+                    model.bits[id.index() as usize] |= 1 << id.offset();
+                }
+            }
+            6..=12 => {
+                // A walk that finds this unit empty.
+                for offset in 0..Unit::LEN {
+                    info.clear(Id::new(id.index(), offset));
+                }
+                info.settle(id.index());
+                info.unlist_if_idle();
+                model.bits[id.index() as usize] = 0;
+            }
+            13 => {
+                info.set_stray();
+                model.is_stray = true;
+            }
+            14 => {
+                let was_stray = info.take_stray();
+                random.check(
+                    was_stray == model.is_stray,
+                    step,
+                    fmt!("stray is {was_stray}"),
+                )?;
+                info.unlist_if_idle();
+                model.is_stray = false;
+            }
+            // Some go offline now and then, late in the run.
+            _ if which > 3 && step > STEPS / 2 && random.below(500) == 0 => {
+                groups[which].map.close(|_, _, _| ());
+                info.unlist();
+                model.is_closed = true;
+            }
+            _ => (),
+        }
+        check(random, step, groups, &models, at)?;
+    }
+
+    for (group, model) in groups.iter().zip(&mut models) {
+        group.map.close(|_, _, _| ());
+        group.info(at).unlist();
+        model.is_closed = true;
+    }
+    check(random, STEPS, groups, &models, at)
+}
+
+/// Ids near the ends, near the borders of words and summaries, and anywhere.
+fn some_id(random: &mut Random) -> i32 {
+    let near = match random.below(4) {
+        0 => 1,
+        1 => 4096,
+        2 => 65_536 - 64,
+        _ => random.below(65_536 - 64),
+    };
+
+    (near + random.below(64)).max(1) as i32
+}
+
+fn run_bitmap(random: &mut Random, bitmap: &MemcgBitmap) -> Result {
+    const LEN: usize = 64;
+    let mut ids = [0i32; LEN];
+    let mut is_set = [false; LEN];
+
+    for id in &mut ids {
+        *id = some_id(random);
+    }
+    ids.sort_unstable();
+    for step in 0..STEPS {
+        let which = random.below(LEN as u32) as usize;
+        let Some(id) = MemcgId::from_raw(ids[which]) else {
+            return Err(EINVAL);
+        };
+        let was_set = bitmap.contains(id);
+        let is_clear = random.below(3) != 0;
+
+        if is_clear {
+            bitmap.clear(id);
+        } else {
+            let was_clear = bitmap.set(id);
+            random.check(was_clear != was_set, step, fmt!("set says {was_clear}"))?;
+        }
+        // The same id may have been chosen more than once.
+        for (other, is_set) in ids.iter().zip(&mut is_set) {
+            if *other == ids[which] {
+                *is_set = !is_clear;
+            }
+        }
+
+        let start = if random.below(2) == 0 {
+            0
+        } else {
+            some_id(random)
+        };
+        let expected = ids
+            .iter()
+            .zip(&is_set)
+            .find(|(&id, &is_set)| is_set && id >= start)
+            .map(|(&id, _)| id as u16);
+        let found = bitmap.next(start as u32).map(MemcgId::as_raw);
+        random.check(
+            found == expected,
+            step,
+            fmt!("from {start} on: {found:?}, not {expected:?}"),
+        )?;
+    }
+    for id in ids.into_iter().filter_map(MemcgId::from_raw) {
+        bitmap.clear(id);
+    }
+    random.check(bitmap.next(0).is_none(), STEPS, fmt!("a bit is left"))
+}
+
+#[kunit_tests(mm_reclaim_memcg_bitmap)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn list_follows_model() -> Result {
+        static BITMAP: MemcgBitmap = MemcgBitmap::new();
+        let mut random = Random::new("list_follows_model");
+
+        // Some of them share words.
+        run(
+            &mut random,
+            &[0, 1, 2, 64, 4095, 4096, 65_535].map(|id| Group::new(id, &BITMAP)),
+        )
+    }
+
+    #[test]
+    fn bitmap_follows_model() -> Result {
+        static BITMAP: MemcgBitmap = MemcgBitmap::new();
+        let mut random = Random::new("bitmap_follows_model");
+
+        run_bitmap(&mut random, &BITMAP)
+    }
+}
