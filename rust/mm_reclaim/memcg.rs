@@ -55,14 +55,16 @@ pub(crate) struct MemCgroup(Opaque<bindings::mem_cgroup>);
 /// The map of a memcg, as seen from one node.
 pub(crate) type MemCgroupInfo<'a> = Info<'a, MemCgroup>;
 
-const fn same_layout<T, U>() -> bool {
-    size_of::<T>() == size_of::<U>() && align_of::<T>() == align_of::<U>()
+/// Casts a pointer to a field of a C object to what Rust keeps in that field: zeroed with the
+/// object, and valid then. Does not compile if their layouts differ.
+#[inline]
+const fn kept_in<T, U>(field: *const U) -> *const T {
+    const {
+        assert!(size_of::<T>() == size_of::<U>());
+        assert!(align_of::<T>() == align_of::<U>());
+    }
+    field.cast()
 }
-
-// What Rust keeps inside C objects: zeroed with them, and valid then.
-const _: () = assert!(same_layout::<Map, bindings::shrinker_map>());
-const _: () = assert!(same_layout::<NodeInfo, bindings::shrinker_info>());
-const _: () = assert!(same_layout::<MemcgBitmap, bindings::shrinker_memcg_bitmap>());
 
 impl MemCgroup {
     /// Creates a reference to a memcg.
@@ -145,7 +147,7 @@ impl MemCgroup {
     #[inline]
     pub(crate) fn reclaim_iter(&self, node: Node) -> &ReclaimIter {
         // SAFETY: `iter` is a field of the valid per-node part.
-        unsafe { &*(&raw const (*self.per_node(node)).iter).cast() }
+        unsafe { &*kept_in(&raw const (*self.per_node(node)).iter) }
     }
 
     #[inline]
@@ -187,14 +189,14 @@ impl Owner for MemCgroup {
     fn map(&self) -> &Map {
         // SAFETY: `shrinker_map` is a field of the valid memcg, has the layout of `Map`, and is
         // accessed by Rust only.
-        unsafe { &*(&raw const (*self.as_raw()).shrinker_map).cast() }
+        unsafe { &*kept_in(&raw const (*self.as_raw()).shrinker_map) }
     }
 
     #[inline]
     fn node_info(&self, node: Node) -> &NodeInfo {
         // SAFETY: `shrinker_info` is a field of the valid per-node part, has the layout of
         // `NodeInfo`, and is accessed by Rust only.
-        unsafe { &*(&raw const (*self.per_node(node)).shrinker_info).cast() }
+        unsafe { &*kept_in(&raw const (*self.per_node(node)).shrinker_info) }
     }
 
     #[inline]
@@ -214,9 +216,9 @@ impl Owner for MemCgroup {
         // bitmaps are allocated zeroed before the first memcg, have the layout of `MemcgBitmap`,
         // are accessed by Rust only, and never freed.
         unsafe {
-            &**(&raw const bindings::shrinker_memcg_bitmaps)
-                .cast::<*const MemcgBitmap>()
-                .add(node.as_raw() as usize)
+            let bitmaps = (&raw const bindings::shrinker_memcg_bitmaps).cast::<*mut _>();
+
+            &*kept_in::<_, bindings::shrinker_memcg_bitmap>(*bitmaps.add(node.as_raw() as usize))
         }
     }
 
@@ -319,8 +321,6 @@ pub(crate) struct ReclaimIter {
     position: Atomic<*mut MemCgroup>,
     generation: Atomic<i32>,
 }
-
-const _: () = assert!(same_layout::<ReclaimIter, bindings::mem_cgroup_reclaim_iter>());
 
 fn as_ptr(memcg: Option<&MemCgroup>) -> *mut MemCgroup {
     memcg.map_or(core::ptr::null_mut(), |memcg| memcg.as_raw().cast())
