@@ -22,7 +22,7 @@ deps: ## install what is missing (Debian 12 or 13), or say what it is
 tree: ## prepare build/linux; KSRC=/path/to/linux-7.3.y takes that source
 	@scripts/tree
 
-kernel: tree ## build one kernel: VARIANT=rust|stock|verify ARCH=x86_64|um
+kernel: tree ## build one kernel: VARIANT=rust|stock|verify|inline ARCH=x86_64|um
 	@scripts/kernel $(VARIANT) $(ARCH)
 
 kernels: tree ## build the bench's kernels: stock, rust and verify

@@ -92,11 +92,12 @@ as_root() {
 	fi
 }
 
-# Fills the array MAKEVARS: what every kernel make here is given.
+# Fills the array MAKEVARS: what every kernel make here is given. The arguments
+# are for scripts/toolchain.
 load_toolchain() {
 	local vars
 
-	vars=$("$ROOT/scripts/toolchain") || exit 1
+	vars=$("$ROOT/scripts/toolchain" "$@") || exit 1
 	eval "MAKEVARS=($vars)"
 	# Without it the name of the release gets a '+' or not, depending on
 	# the tree's git history, and changes what has to be built.
