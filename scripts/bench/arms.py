@@ -9,7 +9,10 @@ import qemu
 from common import BUILD, LOGS, BenchError, shown, tail
 
 # Only these may differ between the configurations.
-OWN_OPTION = re.compile(r"CONFIG_MEMCG_SHRINKER_RUST")
+OWN_OPTION = r"CONFIG_MEMCG_SHRINKER_RUST"
+# And these where helpers are inlined, which takes a rustc of clang's LLVM
+# version: often an older one, with other features that Kconfig asks for.
+INLINE_OPTION = OWN_OPTION + r"|CONFIG_RUST_INLINE_HELPERS$|CONFIG_RUSTC_"
 MARK = "# MM_RECLAIM_JSON "
 EXIT = "MM_RECLAIM_EXIT "
 TROUBLE = re.compile(r"WARNING:|BUG:|\bOops\b|Kernel panic|general protection"
@@ -24,6 +27,7 @@ class Arm:
     variant: str
     args: str
     about: str
+    own_option: str = OWN_OPTION
 
     @property
     def image(self):
@@ -40,6 +44,8 @@ ARMS = {arm.name: arm for arm in (
     Arm("exhaustive", "verify", "mm_reclaim=exhaustive",
         "this project ignoring its maps: every shrinker for every group, "
         "as before 4.19"),
+    Arm("inline", "inline", "", "this project with the kernel's C helpers "
+        "inlined (CONFIG_RUST_INLINE_HELPERS)", INLINE_OPTION),
 )}
 VERIFY = Arm("verify", "verify", "mm_reclaim=verify",
              "this project asking every shrinker that a map calls empty")
@@ -52,32 +58,33 @@ def check_images(arms):
                              f"VARIANT={arm.variant} ARCH=x86_64'")
 
 
-def options(arm):
-    """The kernel's configuration, as a dictionary without our own options."""
+def options(arm, own_option):
+    """The kernel's configuration, as a dictionary without its own options.
+
+    Those that are not set may be left out: they are, where nothing offers them.
+    """
     found = {}
     try:
         text = arm.config.read_text()
     except OSError as error:
         raise BenchError(f"cannot read {shown(arm.config)}: {error.strerror}")
     for line in text.splitlines():
-        match = (re.match(r"(CONFIG_\w+)=(.*)", line) or
-                 re.match(r"# (CONFIG_\w+) is not (set)", line))
-        if match and not OWN_OPTION.match(match[1]):
+        match = re.match(r"(CONFIG_\w+)=(.*)", line)
+        if match and not re.match(own_option, match[1]):
             found[match[1]] = match[2]
     return found
 
 
 def check_configs(arms):
     """A comparison of kernels that differ elsewhere would be none."""
-    arms = list(arms)
-    first = options(arms[0])
-    for arm in arms[1:]:
-        other = options(arm)
-        differ = sorted(name for name in first.keys() | other.keys()
-                        if first.get(name) != other.get(name))
+    first, *others = sorted(arms, key=lambda arm: arm.own_option != OWN_OPTION)
+    for arm in others:
+        one, other = (options(each, arm.own_option) for each in (first, arm))
+        differ = sorted(name for name in one.keys() | other.keys()
+                        if one.get(name) != other.get(name))
         if differ:
             raise BenchError(
-                f"the kernels {arms[0].variant} and {arm.variant} differ in "
+                f"the kernels {first.variant} and {arm.variant} differ in "
                 f"{', '.join(differ[:8])}: build both from the same "
                 "configuration")
 

@@ -17,6 +17,7 @@ STYLE = {
     "rust": {"color": "#d55e00", "marker": "s", "label": "rust"},
     "exhaustive": {"color": "#555555", "marker": "^",
                    "label": "exhaustive (no maps)"},
+    "inline": {"color": "#009e73", "marker": "D", "label": "rust, inline"},
 }
 
 

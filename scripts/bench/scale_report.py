@@ -13,7 +13,7 @@ from stats import Table
 
 NOTES = """\
 Median (minimum to maximum) over the rounds, each in a guest of its own. Ratios
-are those within each round; above 1 is in favour of rust."""
+are those within each round; above 1 is in favour of this project."""
 
 
 def table_of(scenario, results):
@@ -35,9 +35,10 @@ def ratio_cell(ratio):
 
 def scenario_table(table):
     """Every metric of every case, one to a row."""
-    compare = "stock" in table.arms and "rust" in table.arms
+    compare = [arm for arm in table.arms if arm != "stock"
+               and "stock" in table.arms]
     only = table.sizes[0] if len(table.sizes) == 1 else ""
-    rows = [[only, *table.arms, *(["stock / rust"] if compare else [])]]
+    rows = [[only, *table.arms, *(f"stock / {arm}" for arm in compare)]]
     for case in table.sizes:
         for metric in table.metrics:
             row = metric_row(table, case, metric)
@@ -45,9 +46,8 @@ def scenario_table(table):
                 continue
             if not only:
                 row[0] = f"{case}: {row[0]}"
-            if compare:
-                row.append(ratio_cell(
-                    table.ratio("stock", "rust", case, metric)))
+            row += [ratio_cell(table.ratio("stock", arm, case, metric))
+                    for arm in compare]
             rows.append(row)
     return markdown(rows)
 
