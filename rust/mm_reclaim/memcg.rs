@@ -216,9 +216,10 @@ impl Owner for MemCgroup {
         // bitmaps are allocated zeroed before the first memcg, have the layout of `MemcgBitmap`,
         // are accessed by Rust only, and never freed.
         unsafe {
-            let bitmaps = (&raw const bindings::shrinker_memcg_bitmaps).cast::<*mut _>();
+            let bitmaps = (&raw const bindings::shrinker_memcg_bitmaps)
+                .cast::<*mut bindings::shrinker_memcg_bitmap>();
 
-            &*kept_in::<_, bindings::shrinker_memcg_bitmap>(*bitmaps.add(node.as_raw() as usize))
+            &*kept_in(*bitmaps.add(node.as_raw() as usize))
         }
     }
 

@@ -96,20 +96,17 @@ fn shrink_mapped(target: &Target<'_>, info: &MemCgroupInfo<'_>) -> usize {
     let mut start = Some(0);
 
     while let Some(Pending { index, bits, next }) = start.and_then(|at| info.next_pending(at)) {
-        let mut is_stale = bits.is_empty();
-
+        // Not after a bit was cleared: an object often comes back, and then there is less to do.
+        // If not, the next walk of this memcg is the last.
+        if bits.is_empty() {
+            info.settle(index);
+        }
         for offset in bits {
             walk.bits = walk.bits.wrapping_add(1);
             match shrink_one(target, info, Id::new(index, offset)) {
                 Visited::Freed(nr) => freed = freed.wrapping_add(nr),
-                Visited::Cleared => {
-                    walk.spurious = walk.spurious.wrapping_add(1);
-                    is_stale = true;
-                }
+                Visited::Cleared => walk.spurious = walk.spurious.wrapping_add(1),
             }
-        }
-        if is_stale {
-            info.settle(index);
         }
         start = next;
     }

@@ -523,7 +523,7 @@ static void id_without_owner(struct kunit *test)
 	set_shrinker_bit(group->memcg, nid, id);
 	KUNIT_EXPECT_TRUE(test, shrinker_bit_is_set(group->memcg, nid, id));
 	KUNIT_EXPECT_TRUE(test, shrinker_summary_is_set(group->memcg, nid, id));
-	KUNIT_EXPECT_EQ(test, test_walk(group->memcg, nid), 0);
+	KUNIT_EXPECT_EQ(test, test_settle(group->memcg, nid), 0);
 	KUNIT_EXPECT_FALSE(test, shrinker_bit_is_set(group->memcg, nid, id));
 	KUNIT_EXPECT_FALSE(test, shrinker_summary_is_set(group->memcg, nid, id));
 }

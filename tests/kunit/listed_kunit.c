@@ -191,9 +191,8 @@ static void listed_expect_exact(struct race *race)
 	struct listed *st = race->priv;
 	int i;
 
-	/* A walk of each settles what was left to do. */
 	for (i = 0; i < NR_GROUPS; i++)
-		test_walk(st->groups[i].memcg, st->nid);
+		test_settle(st->groups[i].memcg, st->nid);
 
 	for (i = 0; i < NR_GROUPS; i++) {
 		bool is_listed = shrinker_id_is_listed(st->ids[i], st->nid);
@@ -318,7 +317,7 @@ static void listed_alone(struct kunit *test)
 	list_lru_del(&ts->lru, &item, st.nid, aa->memcg);
 	/* Only a walk finds out. */
 	KUNIT_EXPECT_TRUE(test, listed_search(&st, aa->memcg));
-	test_walk(aa->memcg, st.nid);
+	test_settle(aa->memcg, st.nid);
 	KUNIT_EXPECT_FALSE(test, listed_search(&st, aa->memcg));
 }
 

@@ -74,5 +74,6 @@ struct test_shrinker *test_shrinker_new(struct kunit *test);
 int test_fillers_until(struct kunit *test, int id);
 
 unsigned long test_walk(struct mem_cgroup *memcg, int nid);
+unsigned long test_settle(struct mem_cgroup *memcg, int nid);
 
 #endif /* _MM_RECLAIM_MEMCG_FIXTURE_H */

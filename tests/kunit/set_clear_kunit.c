@@ -98,7 +98,7 @@ static void set_clear_walker(struct race_thread *thread)
 	int i;
 
 	race_jitter(thread);
-	test_walk(sc->group->memcg, sc->nid);
+	test_settle(sc->group->memcg, sc->nid);
 	thread->hits[WALKS]++;
 
 	for (i = 0; i < NR_SHRINKERS; i++)
@@ -149,13 +149,13 @@ static void set_clear_check(struct race *race)
 	if (race->round % 8)
 		return;
 
-	/* And when all is gone, one walk must find that out. */
+	/* And when all is gone, that is found out. */
 	for (i = 0; i < NR_SHRINKERS; i++)
 		for (k = 0; k < race->nr_threads; k++)
 			for (j = 0; j < NR_ITEMS; j++)
 				set_clear_del(sc, i, &sc->items[k][i][j].lru);
 
-	test_walk(sc->group->memcg, sc->nid);
+	test_settle(sc->group->memcg, sc->nid);
 	for (i = 0; i < NR_SHRINKERS; i++) {
 		race_expect(race, !set_clear_count(sc, i), i, 0);
 		race_expect(race, !set_clear_has_bit(sc, i), i, 0);
@@ -305,7 +305,7 @@ static void set_clear_by_hand(struct kunit *test)
 				KUNIT_EXPECT_EQ(test, set_clear_count(sc, to), 0);
 				item = &sc->items[0][to][0].lru;
 				set_clear_del(sc, to, item);
-				test_walk(sc->group->memcg, sc->nid);
+				test_settle(sc->group->memcg, sc->nid);
 				KUNIT_EXPECT_FALSE(test, set_clear_has_bit(sc, from));
 				KUNIT_EXPECT_FALSE(test, set_clear_has_bit(sc, to));
 				KUNIT_EXPECT_FALSE(test, set_clear_has_summary(sc, from));
