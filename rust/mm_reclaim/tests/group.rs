@@ -2,9 +2,11 @@
 
 //! Groups that are no memcgs.
 
+use core::cell::Cell;
 use kernel::sync::rcu::Guard;
 
 use crate::{
+    id::Id,
     info::{
         Map,
         NodeInfo,
@@ -24,6 +26,8 @@ pub(super) struct Group<'b> {
     node_info: NodeInfo,
     id: i32,
     bitmap: &'b MemcgBitmap,
+    /// What another CPU sets when next the group is asked for its id.
+    pub(super) late: Cell<Option<Id>>,
 }
 
 impl<'b> Group<'b> {
@@ -34,6 +38,7 @@ impl<'b> Group<'b> {
             node_info: NodeInfo::new(),
             id,
             bitmap,
+            late: Cell::new(None),
         }
     }
 }
@@ -63,6 +68,9 @@ impl Owner for Group<'_> {
     }
 
     fn listed_id(&self) -> Option<MemcgId> {
+        if let (Some(id), Ok(node)) = (self.late.take(), node()) {
+            self.info(node).set(id);
+        }
         MemcgId::from_raw(self.id)
     }
 

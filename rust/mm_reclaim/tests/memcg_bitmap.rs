@@ -201,6 +201,29 @@ mod tests {
         )
     }
 
+    /// An object that comes after a group was found idle, and before it is taken off the list.
+    #[test]
+    fn late_object_is_listed() -> Result {
+        static BITMAP: MemcgBitmap = MemcgBitmap::new();
+        let random = Random::new("late_object_is_listed");
+        let group = Group::new(1, &BITMAP);
+        let info = group.info(node()?);
+        let id = Id::new(0, 0);
+        group.map.install(id.index(), Node::possible, GFP_KERNEL)?;
+        info.set(id);
+        random.check(info.is_listed(), 0, fmt!("not listed"))?;
+        info.clear(id);
+        info.settle(id.index());
+        group.late.set(Some(id));
+        info.unlist_if_idle();
+        random.check(info.is_set(id), 1, fmt!("not set"))?;
+        random.check(info.is_listed(), 1, fmt!("not listed"))?;
+        info.clear(id);
+        info.settle(id.index());
+        info.unlist_if_idle();
+        random.check(!info.is_listed(), 2, fmt!("still listed"))
+    }
+
     #[test]
     fn bitmap_follows_model() -> Result {
         static BITMAP: MemcgBitmap = MemcgBitmap::new();
