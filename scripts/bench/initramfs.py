@@ -63,6 +63,21 @@ def entry(inode, name, mode, data=b"", rdev=(0, 0)):
     return head + data + b"\0" * (-len(data) % 4)
 
 
+def write_archive(filename, members):
+    """Writes (name, mode, data, device) tuples, and returns the path."""
+    path = OUT / filename
+    new = OUT / f"{filename}.{os.getpid()}"
+    with open(new, "wb") as raw, \
+         gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0,
+                       compresslevel=1) as archive:
+        for inode, (name, mode, data, rdev) in enumerate(
+                [*members, ("TRAILER!!!", 0, b"", (0, 0))], 1):
+            archive.write(entry(inode, name, mode, data, rdev))
+    # A guest of another process that has begun to read the old one goes on.
+    os.replace(new, path)
+    return path
+
+
 def build_initramfs():
     """Returns the path of the archive."""
     program = build_program()
@@ -71,15 +86,5 @@ def build_initramfs():
     # The kernel opens it for the first process before anything is mounted.
     members.append(("dev/console", stat.S_IFCHR | 0o600, b"", (5, 1)))
     members.append(("init", stat.S_IFREG | 0o755, program.read_bytes(), (0, 0)))
-    members.append(("TRAILER!!!", 0, b"", (0, 0)))
-
-    path = OUT / "initramfs.cpio.gz"
-    new = OUT / f"initramfs.{os.getpid()}"
-    with open(new, "wb") as raw, \
-         gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as archive:
-        for inode, (name, mode, data, rdev) in enumerate(members, 1):
-            archive.write(entry(inode, name, mode, data, rdev))
     program.unlink()
-    # A guest of another process that has begun to read the old one goes on.
-    os.replace(new, path)
-    return path
+    return write_archive("initramfs.cpio.gz", members)
