@@ -7,18 +7,10 @@ would need root.
 
 import gzip
 import os
-import shutil
 import stat
-import subprocess
 
-from common import BUILD, LOGS, OUT, SELFTEST, BenchError, shown, tail
-
-
-def find_compiler():
-    for name in filter(None, (os.environ.get("CC"), "cc", "gcc", "clang")):
-        if shutil.which(name.split()[0]):
-            return name.split()
-    raise BenchError("no C compiler found: run 'make deps'")
+import compiler
+from common import BUILD, OUT, SELFTEST, BenchError, shown
 
 
 def find_kselftest():
@@ -39,17 +31,9 @@ def build_program():
     sources = sorted(SELFTEST.glob("*.c"))
     if not sources:
         raise BenchError(f"no sources in {shown(SELFTEST)}")
-    OUT.mkdir(parents=True, exist_ok=True)
-    LOGS.mkdir(parents=True, exist_ok=True)
-    command = find_compiler() + [
-        "-static", "-O2", "-Wall", "-Wextra", "-D_GNU_SOURCE=",
-        f"-I{find_kselftest()}", "-o", str(program), *map(str, sources)]
-    result = subprocess.run(command, capture_output=True, text=True)
-    log = LOGS / "build.log"
-    log.write_text(" ".join(command) + "\n" + result.stdout + result.stderr)
-    if result.returncode:
-        raise BenchError(f"the guest's program does not build, see {shown(log)}\n"
-                         + tail(log.read_text()))
+    compiler.build("the guest's program", program, sources,
+                   ["-static", "-D_GNU_SOURCE=", f"-I{find_kselftest()}"],
+                   "build.log")
     return program
 
 
