@@ -10,7 +10,7 @@ export KSRC QUICK N
 unexport MAKEFLAGS MFLAGS MAKEOVERRIDES VARIANT ARCH
 
 .PHONY: help deps tree kernel kernels kunit test mutants bench bench-scale \
-	boots lint series ncheck rustavailable clean distclean
+	bench-profile boots lint series ncheck rustavailable clean distclean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | \
@@ -43,6 +43,9 @@ bench: deps kernels ## boot and measure each kernel; QUICK=1 and N="250 500" lim
 
 bench-scale: deps kernels ## stock and rust at scale, in eight scenarios; QUICK=1 is short
 	@scripts/bench/scale
+
+bench-profile: deps kernels ## count the instructions of the hot paths, by function
+	@scripts/bench/profile
 
 boots: deps kernels ## boot the Rust kernel in each way in which it must work
 	@scripts/bench/boots

@@ -34,6 +34,10 @@ class Arm:
         return BUILD / f"x86_64-{self.variant}/arch/x86/boot/bzImage"
 
     @property
+    def vmlinux(self):
+        return BUILD / f"x86_64-{self.variant}/vmlinux"
+
+    @property
     def config(self):
         return BUILD / f"x86_64-{self.variant}/.config"
 

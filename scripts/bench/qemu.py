@@ -23,6 +23,7 @@ class Machine:
     accel: str
     memory: int  # in MiB
     cpus: int
+    plugin: str = ""  # of TCG: its file and arguments
 
 
 @dataclasses.dataclass
@@ -63,7 +64,7 @@ def command(machine, kernel, initrd, append):
             "-m", str(machine.memory), "-smp", str(machine.cpus),
             "-kernel", str(kernel), "-initrd", str(initrd), "-append", append,
             "-display", "none", "-monitor", "none", "-serial", "stdio",
-            "-no-reboot"]
+            "-no-reboot", *(["-plugin", machine.plugin] if machine.plugin else [])]
 
 
 def die_with_parent():

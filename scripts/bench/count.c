@@ -1,0 +1,425 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A plugin for QEMU's TCG that counts the instructions which an x86_64 guest
+ * with one CPU executes in a kernel function and in all that it calls.
+ *
+ *	-plugin count.so,points=FILE,out=FILE
+ *
+ * The lines of the first file, with addresses in hexadecimal:
+ *
+ *	operation ADDRESS any|inside|around|after OTHER TIMES LIMIT
+ *		the function to count in. Only those calls of it count that are
+ *		made inside of the operation OTHER, or in which that happens, or
+ *		the first LIMIT ones after that has counted TIMES times;
+ *		operations are numbered from 0
+ *	interrupt FIRST END
+ *		where an interrupt or exception enters the kernel
+ *	switch FIRST END
+ *		the function that switches stacks
+ *
+ * The second file says how often each operation was entered and how often it
+ * counted, and then, for each operation and block of code that ran in it, the
+ * address, the number of instructions, how many of them are atomic, and how
+ * often it was executed.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "qemu_plugin.h"
+
+#define MAX_OPERATIONS	4
+#define MAX_RANGES	256
+#define MAX_INSN	15
+#define PAGE_BYTES	4096
+#define PREFIXES	"\x26\x2e\x36\x3e\x64\x65\x66\x67\xf0\xf2\xf3"
+
+EXPORTED int qemu_plugin_version = QEMU_PLUGIN_API;
+
+enum rule { ANY, INSIDE, AROUND, AFTER, NR_RULES };
+
+static const char *const rule_names[NR_RULES] = {
+	"any", "inside", "around", "after"
+};
+
+/* What matters of an instruction, or how many of a block are of that kind. */
+struct kind {
+	unsigned int atomics, calls, returns, irets;
+};
+
+/* A translated block; translated again, it is another one. */
+struct block {
+	struct block *next;
+	struct block *touched[MAX_OPERATIONS];
+	__u64 address, last_address;
+	unsigned int insns;
+	struct kind all, last;
+	bool doubtful;		/* whether its last instruction is part of it */
+	int entered;		/* the operation that begins here, or -1 */
+	bool interrupt, switches;
+	__u64 now[MAX_OPERATIONS], total[MAX_OPERATIONS];
+};
+
+struct operation {
+	__u64 address;
+	enum rule rule;
+	unsigned int other, times, limit;
+
+	bool active, seen;	/* seen: AROUND what it has to be around */
+	__u64 task;
+	int depth;		/* of calls; below 0 it has returned */
+	unsigned int interrupts;
+	unsigned int others, left;	/* AFTER */
+	struct block *touched;
+	__u64 entered, counted;
+};
+
+struct range {
+	__u64 first, end;
+};
+
+static struct operation operations[MAX_OPERATIONS];
+static unsigned int nr_operations;
+static struct range interrupts[MAX_RANGES];
+static unsigned int nr_interrupts;
+static struct range switches;
+static struct block *blocks, *previous;
+static const char *out;
+
+/*
+ * The address of the stack pointer in the task that runs. Other tasks may run
+ * before an operation has ended, and have their own calls and interrupts.
+ */
+static __u64 task;
+static bool switching;
+
+static bool in_range(const struct range *range, __u64 address)
+{
+	return address >= range->first && address < range->end;
+}
+
+static bool runs_here(const struct operation *op)
+{
+	return op->active && op->task == task && !op->interrupts;
+}
+
+static void begin(struct operation *op)
+{
+	if (op->active)
+		return;
+	if (op->rule == INSIDE && !runs_here(&operations[op->other]))
+		return;
+	if (op->rule == AFTER) {
+		if (!op->left)
+			return;
+		op->left--;
+		op->others = 0;
+	}
+	op->active = true;
+	op->seen = false;
+	op->task = task;
+	op->depth = 0;
+	op->interrupts = 0;
+	op->entered++;
+}
+
+static void tell_others(unsigned int nr)
+{
+	struct operation *op;
+
+	for (op = operations; op < operations + nr_operations; op++) {
+		if (op->other != nr)
+			continue;
+		if (op->rule == AFTER && ++op->others == op->times)
+			op->left = op->limit;
+		if (op->rule == AROUND && runs_here(op))
+			op->seen = true;
+	}
+}
+
+static void end(struct operation *op)
+{
+	unsigned int nr = op - operations;
+	bool counts = op->rule != AROUND || op->seen;
+	struct block *block, *next;
+
+	for (block = op->touched; block; block = next) {
+		next = block->touched[nr];
+		if (counts)
+			block->total[nr] += block->now[nr];
+		block->now[nr] = 0;
+	}
+	op->touched = NULL;
+	op->active = false;
+	if (!counts)
+		return;
+	op->counted++;
+	tell_others(nr);
+}
+
+static void step(struct operation *op, struct block *block)
+{
+	unsigned int nr = op - operations;
+
+	if (block->interrupt)
+		op->interrupts++;
+	if (op->interrupts) {
+		op->interrupts -= block->all.irets;
+		return;
+	}
+	if (!block->now[nr]++) {
+		block->touched[nr] = op->touched;
+		op->touched = block;
+	}
+	/* A block ends where control goes elsewhere, so it has one of them. */
+	op->depth += block->all.calls;
+	op->depth -= block->all.returns;
+	if (op->depth < 0)
+		end(op);
+}
+
+/*
+ * An instruction that reaches into the next page begins a block of its own, but
+ * QEMU 7.2 has shown it as the last one of the block before, too. Its bytes were
+ * not all read there, so that its length does not tell.
+ */
+static void forget_last(struct block *block)
+{
+	struct operation *op;
+
+	for (op = operations; op < operations + nr_operations; op++)
+		if (runs_here(op))
+			op->depth -= block->last.calls;
+	block->insns--;
+	block->all.atomics -= block->last.atomics;
+	block->all.calls -= block->last.calls;
+	block->all.irets -= block->last.irets;
+	block->doubtful = false;
+}
+
+static void execute(unsigned int cpu, void *data)
+{
+	struct block *block = data;
+	unsigned int i;
+
+	if (previous && previous->doubtful &&
+	    previous->last_address == block->address)
+		forget_last(previous);
+	previous = block;
+	if (block->entered >= 0)
+		begin(&operations[block->entered]);
+	/* The inner ones, which come later, end first. */
+	for (i = nr_operations; i--; )
+		if (operations[i].active && operations[i].task == task)
+			step(&operations[i], block);
+	if (block->switches)
+		switching = true;
+}
+
+/* The first load after the registers were saved is that of the new stack. */
+static void access_memory(unsigned int cpu, __u32 info, __u64 vaddr,
+			  void *data)
+{
+	if (!switching || qemu_plugin_mem_is_store(info))
+		return;
+	switching = false;
+	task = vaddr;
+}
+
+static size_t insn_bytes(struct qemu_plugin_insn *insn, unsigned char *to)
+{
+	size_t size = qemu_plugin_insn_size(insn);
+
+	if (size > MAX_INSN)
+		size = MAX_INSN;
+#if QEMU_PLUGIN_API >= 3
+	return qemu_plugin_insn_data(insn, to, size);
+#else
+	memcpy(to, qemu_plugin_insn_data(insn), size);
+	return size;
+#endif
+}
+
+static struct kind classify(struct qemu_plugin_insn *insn)
+{
+	/* What follows a short instruction is neither opcode nor ModRM. */
+	unsigned char bytes[MAX_INSN + 2] = {};
+	size_t size = insn_bytes(insn, bytes), i = 0;
+	struct kind kind = {};
+	unsigned int modrm;
+
+	while (i < size && bytes[i] && strchr(PREFIXES, bytes[i]))
+		kind.atomics |= bytes[i++] == 0xf0;
+	/* REX */
+	if ((bytes[i] & 0xf0) == 0x40)
+		i++;
+	modrm = bytes[i + 1];
+
+	switch (bytes[i]) {
+	case 0x86:
+	case 0x87:
+		/* xchg with memory needs no prefix. */
+		kind.atomics |= modrm >> 6 != 3;
+		break;
+	case 0xe8:
+		kind.calls = 1;
+		break;
+	case 0xff:
+		kind.calls = (modrm >> 3 & 7) == 2;
+		break;
+	case 0xc2:
+	case 0xc3:
+		kind.returns = 1;
+		break;
+	case 0xcf:
+		kind.irets = 1;
+		break;
+	}
+	return kind;
+}
+
+static void add_insn(struct block *block, struct qemu_plugin_insn *insn)
+{
+	block->last = classify(insn);
+	block->last_address = qemu_plugin_insn_vaddr(insn);
+	block->all.atomics += block->last.atomics;
+	block->all.calls += block->last.calls;
+	block->all.returns += block->last.returns;
+	block->all.irets += block->last.irets;
+	/* Asked for loads alone, QEMU 7.2 tells of stores instead. */
+	if (in_range(&switches, block->last_address))
+		qemu_plugin_register_vcpu_mem_cb(insn, access_memory,
+						 QEMU_PLUGIN_CB_NO_REGS,
+						 QEMU_PLUGIN_MEM_RW, NULL);
+}
+
+static void translate(__u64 id, struct qemu_plugin_tb *tb)
+{
+	struct block *block = calloc(1, sizeof(*block));
+	unsigned int i;
+
+	if (!block) {
+		perror("count");
+		exit(1);
+	}
+	block->address = qemu_plugin_tb_vaddr(tb);
+	block->insns = qemu_plugin_tb_n_insns(tb);
+	block->entered = -1;
+	for (i = 0; i < nr_operations; i++)
+		if (operations[i].address == block->address)
+			block->entered = i;
+	for (i = 0; i < nr_interrupts; i++)
+		block->interrupt |= in_range(&interrupts[i], block->address);
+	block->switches = switches.first == block->address;
+	for (i = 0; i < block->insns; i++)
+		add_insn(block, qemu_plugin_tb_get_insn(tb, i));
+	block->doubtful = block->insns > 1 &&
+			  block->last_address % PAGE_BYTES > PAGE_BYTES - MAX_INSN;
+	block->next = blocks;
+	blocks = block;
+	qemu_plugin_register_vcpu_tb_exec_cb(tb, execute, QEMU_PLUGIN_CB_NO_REGS,
+					     block);
+}
+
+static void write_counts(__u64 id, void *data)
+{
+	FILE *f = fopen(out, "w");
+	const struct block *block;
+	unsigned int i;
+
+	if (!f) {
+		perror(out);
+		return;
+	}
+	for (i = 0; i < nr_operations; i++)
+		fprintf(f, "operation %llu %llu\n", operations[i].entered,
+			operations[i].counted);
+	for (block = blocks; block; block = block->next)
+		for (i = 0; i < nr_operations; i++)
+			if (block->total[i])
+				fprintf(f, "block %u %llx %u %u %llu\n", i,
+					block->address, block->insns,
+					block->all.atomics, block->total[i]);
+	if (fclose(f))
+		perror(out);
+}
+
+static int parse_operation(const char *line)
+{
+	struct operation *op = &operations[nr_operations];
+	char name[8];
+
+	if (nr_operations == MAX_OPERATIONS ||
+	    sscanf(line, "operation %llx %7s %u %u %u", &op->address, name,
+		   &op->other, &op->times, &op->limit) != 5 || op->other >= MAX_OPERATIONS)
+		return -1;
+	for (op->rule = ANY; op->rule < NR_RULES; op->rule++)
+		if (!strcmp(rule_names[op->rule], name))
+			break;
+	nr_operations++;
+	return op->rule == NR_RULES ? -1 : 0;
+}
+
+static int parse_line(const char *line)
+{
+	struct range range;
+
+	if (sscanf(line, "switch %llx %llx", &range.first, &range.end) == 2) {
+		switches = range;
+		return 0;
+	}
+	if (sscanf(line, "interrupt %llx %llx", &range.first, &range.end) == 2) {
+		if (nr_interrupts == MAX_RANGES)
+			return -1;
+		interrupts[nr_interrupts++] = range;
+		return 0;
+	}
+	return parse_operation(line);
+}
+
+static int parse_points(const char *path)
+{
+	FILE *f = fopen(path, "r");
+	char line[128];
+	int ret = 0;
+
+	if (!f) {
+		perror(path);
+		return -1;
+	}
+	while (!ret && fgets(line, sizeof(line), f)) {
+		ret = parse_line(line);
+		if (ret)
+			fprintf(stderr, "count: not understood: %s", line);
+	}
+	fclose(f);
+	return ret;
+}
+
+int qemu_plugin_install(__u64 id, const struct qemu_info *info, int argc,
+			char **argv)
+{
+	const char *points = NULL;
+	int i;
+
+	for (i = 0; i < argc; i++) {
+		if (!strncmp(argv[i], "points=", 7))
+			points = argv[i] + 7;
+		else if (!strncmp(argv[i], "out=", 4))
+			out = argv[i] + 4;
+	}
+	if (!points || !out) {
+		fprintf(stderr, "count: points= and out= are needed\n");
+		return -1;
+	}
+	if (strcmp(info->target_name, "x86_64") || !info->system_emulation ||
+	    info->system.smp_vcpus != 1) {
+		fprintf(stderr, "count: the guest must be an x86_64 with one CPU\n");
+		return -1;
+	}
+	if (parse_points(points))
+		return -1;
+	qemu_plugin_register_vcpu_tb_trans_cb(id, translate);
+	qemu_plugin_register_atexit_cb(id, write_counts, NULL);
+	return 0;
+}

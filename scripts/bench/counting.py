@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Counts the instructions of a guest's operations with count.c, a plugin of
+QEMU's: where it is to count, what it found, and whether that can be right."""
+
+import dataclasses
+import pathlib
+import re
+import subprocess
+
+import compiler
+import qemu
+from common import OUT, BenchError, shown
+
+FOLDER = OUT / "profile"
+USAGE = "points= and out= are needed"
+
+
+@dataclasses.dataclass(frozen=True)
+class Operation:
+    """A function, and which of its calls count; see count.c."""
+    name: str
+    title: str
+    entry: str
+    rule: str
+
+
+# The workload looks up paths, adds objects and drops caches elsewhere, too. Only
+# in hot.c's rounds a look-up by access(2) brings the first object of each group
+# but perhaps one, and then two writes drop what came.
+OPERATIONS = (
+    Operation("access", "the first object of a group comes: the whole access(2)",
+              "__x64_sys_access", "around 1 0 0"),
+    Operation("set_shrinker_bit", "- of it set_shrinker_bit()",
+              "set_shrinker_bit", "inside 0 0 0"),
+    Operation("drop", "two objects of each group are dropped, per group: two "
+              "writes to drop_caches", "drop_caches_sysctl_handler",
+              "after 0 {most} 2"),
+)
+DROP = OPERATIONS[2]
+# Each is one of many entries; those in ranges are too many for names.
+ENTRY_RANGES = ("irq_entries_start", "spurious_entries_start")
+ENTRIES = ("asm_exc_", "asm_sysvec_")
+SWITCH = "__switch_to_asm"
+# What no operation calls, but what runs in between: if one of these was counted,
+# an interrupt or another task was taken for a part of an operation.
+OUTSIDE = (*ENTRY_RANGES, "entry_SYSCALL_64", "rcu_gp_kthread",
+           "smpboot_thread_fn", "worker_thread")
+
+
+def api(version):
+    """That of the plugin interface; see qemu_plugin.h."""
+    match = re.search(r"version (\d+)\.(\d+)", version)
+    if not match:
+        raise BenchError(f"which QEMU is this? \"{version}\"")
+    release = tuple(map(int, match.groups()))
+    return 1 if release < (9, 0) else 2 if release < (9, 1) else 3
+
+
+def build_plugin():
+    """Returns the path of a plugin that this QEMU can load."""
+    plugin = FOLDER / "count.so"
+    source = pathlib.Path(__file__).with_name("count.c")
+    compiler.build("the plugin for QEMU", plugin, [source],
+                   ["-shared", "-fPIC", "-fvisibility=hidden",
+                    "-Wno-unused-parameter",
+                    f"-DQEMU_PLUGIN_API={api(qemu.version())}"],
+                   "build-plugin.log")
+    # Without arguments it says what it needs, if QEMU gets as far as that.
+    result = subprocess.run([qemu.QEMU, "-M", "none", "-display", "none",
+                             "-plugin", str(plugin)], stdin=subprocess.DEVNULL,
+                            capture_output=True, text=True, timeout=60)
+    if USAGE not in result.stderr:
+        raise BenchError(
+            f"{qemu.QEMU} ({qemu.version()}) cannot load {shown(plugin)}. That "
+            "takes one that was configured with --enable-plugins, as Debian's "
+            "is, and whose plugin interface qemu_plugin.h knows. It says "
+            f"\"{(result.stderr + result.stdout).strip()}\"")
+    return plugin
+
+
+def write_points(symbols, path, groups):
+    lines = ["operation %x %s" % (symbols.range(operation.entry)[0],
+                                  operation.rule.format(most=groups - 1))
+             for operation in OPERATIONS]
+    entries = symbols.starting_with(*ENTRIES)
+    ranges = [(symbols.range(name)[0], symbols.range(name)[0] + 1)
+              for name in entries]
+    ranges += [symbols.range(name) for name in ENTRY_RANGES]
+    lines += ["interrupt %x %x" % place for place in ranges]
+    lines.append("switch %x %x" % symbols.range(SWITCH))
+    path.write_text("\n".join(lines) + "\n")
+
+
+def argument(plugin, points, out):
+    """For qemu.Machine."""
+    # QEMU's options take a comma as the end unless there are two.
+    return ",".join(str(part).replace(",", ",,") for part in
+                    (plugin, f"points={points}", f"out={out}"))
+
+
+def read(out, symbols):
+    """For each operation, how often it counted and what ran in it."""
+    try:
+        lines = out.read_text().splitlines()
+    except OSError as error:
+        raise BenchError(f"cannot read {shown(out)}: {error.strerror}") from None
+    calls = [tuple(map(int, line.split()[1:])) for line in lines
+             if line.startswith("operation ")]
+    if len(calls) != len(OPERATIONS):
+        raise BenchError(f"{shown(out)} is incomplete")
+    found = {operation.name: {"entered": entered, "counted": counted,
+                              "functions": {}}
+             for operation, (entered, counted) in zip(OPERATIONS, calls)}
+    for line in lines[len(calls):]:
+        _, number, address, insns, atomics, times = line.split()
+        name, begins = symbols.at(int(address, 16))
+        function = found[OPERATIONS[int(number)].name]["functions"].setdefault(
+            name, {"instructions": 0, "calls": 0, "atomics": 0})
+        function["instructions"] += int(insns) * int(times)
+        function["atomics"] += int(atomics) * int(times)
+        function["calls"] += int(times) if begins else 0
+    return found
+
+
+def expected(result):
+    """The least and most that each operation has to count, from the workload's
+    own result."""
+    repeats = len(result["series"]["drop"])
+    drops = result["series"]["drops"][0] * repeats
+    # In the first round of each repeat a group may still have the dentry of
+    # home that it looked up to go there. At the end a look-up of debugfs may be
+    # the first object of home.
+    came = (drops - repeats, drops + 1)
+    writes = 2 * drops // result["n"]
+    return {"access": came, "set_shrinker_bit": came, "drop": (writes, writes)}
+
+
+def check(result, found):
+    """Says why the counts cannot be those of the workload, or nothing."""
+    left = result["series"]["not_dropped"][0]
+    if left:
+        return f"{left} groups had objects left after the drops"
+    bounds = expected(result)
+    for operation in OPERATIONS:
+        content = found[operation.name]
+        entered, counted = content["entered"], content["counted"]
+        low, high = bounds[operation.name]
+        if not entered:
+            return (f"{operation.entry} was never entered where it counts: is "
+                    "vmlinux that of the kernel which ran?")
+        if not low <= counted <= high:
+            return (f"{counted} calls of {operation.entry} counted, of "
+                    f"{entered} that were followed, but the workload made "
+                    + (f"{low}" if low == high else f"{low} to {high}"))
+        for function in content["functions"]:
+            if function.startswith(ENTRIES) or function in OUTSIDE:
+                return f"{function} was counted as a part of {operation.entry}"
+    if found["access"]["counted"] != found["set_shrinker_bit"]["counted"]:
+        return "some access(2) brought more than one first object"
+    return None
+
+
+def per_operation(result, found):
+    """All counts for one of the operations: one object, or one group's two."""
+    for name, content in found.items():
+        times = content["counted"]
+        if name == DROP.name:
+            times = times // 2 * result["n"]
+        for function in content["functions"].values():
+            for key in function:
+                function[key] /= times
+        content["operations"] = times

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Turns the counts of `make bench-profile` into profile.json and tables.
+
+As a program: `profile_report.py profile.json` prints the tables again.
+"""
+
+from counting import OPERATIONS
+from goals import factor
+from report import describe_host, join, markdown, show
+
+TOP = 25
+HELPER = "rust_helper_"
+NOTES = """\
+Instructions that the guest executed, by the function in which they are, for one
+operation; the mean of all operations in one guest. Interrupts, exceptions and
+other tasks are left out. Ratios above 1 are in favour of this project. An
+instruction is not a time: what misses a cache or is atomic takes longer."""
+
+
+def totals(functions):
+    """What all functions of an operation did together."""
+    return {
+        "instructions": sum(f["instructions"] for f in functions.values()),
+        "helper_calls": sum(f["calls"] for name, f in functions.items()
+                            if name.startswith(HELPER)),
+        "atomics": sum(f["atomics"] for f in functions.values()),
+    }
+
+
+def number(value):
+    return f"{value:.0f}" if value >= 1000 else f"{value:.1f}"
+
+
+def ratio(one, other):
+    return factor(one / other) if one and other else "-"
+
+
+def build(results, machine):
+    """The content of profile.json."""
+    return {
+        "machine": machine, "skipped": [], "doubts": [],
+        "operations": {operation.name: operation.title
+                       for operation in OPERATIONS},
+        "summary": {operation.name:
+                    {result["arm"]:
+                     totals(result["profile"][operation.name]["functions"])
+                     for result in results} for operation in OPERATIONS},
+        "results": results,
+    }
+
+
+def summary_table(report):
+    rows = [["operation", "arm", "instructions", "stock / arm",
+             f"calls of {HELPER}*", "atomic instructions"]]
+    for name, title in report["operations"].items():
+        found = report["summary"][name]
+        stock = found.get("stock", {}).get("instructions")
+        for arm, total in found.items():
+            rows.append([title, arm, number(total["instructions"]),
+                         "1" if arm == "stock" else
+                         ratio(stock, total["instructions"]),
+                         number(total["helper_calls"]),
+                         number(total["atomics"])])
+    return markdown(rows)
+
+
+def function_table(report, name):
+    """Those in which most instructions are, in any arm."""
+    by_arm = {result["arm"]: result["profile"][name]["functions"]
+              for result in report["results"]}
+    most = {}
+    for functions in by_arm.values():
+        for function, counts in functions.items():
+            most[function] = max(counts["instructions"], most.get(function, 0))
+    ranked = sorted(most, key=lambda function: (-most[function], function))
+    rows = [["function", *(f"{arm}{what}" for arm in by_arm
+                           for what in ("", ", calls"))]]
+    for function in ranked[:TOP]:
+        row = [f"`{function}`"]
+        for functions in by_arm.values():
+            counts = functions.get(function)
+            row += ([number(counts["instructions"]), f"{counts['calls']:.2f}"]
+                    if counts else ["-", "-"])
+        rows.append(row)
+    rest = ranked[TOP:]
+    if rest:
+        row = [f"{len(rest)} others"]
+        for functions in by_arm.values():
+            row += [number(sum(functions[other][key] for other in rest
+                               if other in functions))
+                    for key in ("instructions", "calls")]
+        rows.append(row)
+    return markdown(rows)
+
+
+def text(report):
+    """What the terminal shows."""
+    machine = report["machine"]
+    parts = [f"{describe_host(machine)}; guests: {machine['guest_cpus']} CPU, "
+             f"{machine['groups']} groups; revision {machine['revision']}",
+             NOTES, summary_table(report)]
+    for name, title in report["operations"].items():
+        parts.append(f"## {title.removeprefix('- of it ')}\n\n"
+                     + function_table(report, name))
+    return join(parts, report)
+
+
+if __name__ == "__main__":
+    show(text)
