@@ -96,7 +96,7 @@ pub(crate) unsafe extern "C" fn shrinker_nr_units(memcg: *mut mem_cgroup) -> c_u
     unsafe { MemCgroup::from_raw(memcg) }.map().nr_units()
 }
 
-/// Returns whether the memcg that has, or had, a private id is listed as having something to shrink.
+/// Returns whether the memcg that has, or had, a private id is listed as not idle.
 ///
 /// # Safety
 ///
