@@ -104,6 +104,24 @@ impl Bits {
     }
 }
 
+/// Returns the number of the first bit, from number `start` on, that `choose` leaves of the words.
+pub(crate) fn first_from(
+    words: &[AtomicBits],
+    start: u32,
+    choose: impl Fn(Bits) -> Bits,
+) -> Option<u32> {
+    let at = start / AtomicBits::LEN;
+    let mut from = start % AtomicBits::LEN;
+
+    (at..)
+        .zip(words.get(at as usize..)?)
+        .find_map(|(at, word)| {
+            let mut bits = choose(word.load()).starting_at(core::mem::take(&mut from));
+            let offset = bits.next()?;
+            Some(at.wrapping_mul(AtomicBits::LEN).wrapping_add(offset))
+        })
+}
+
 impl Iterator for Bits {
     type Item = u32;
 

@@ -22,6 +22,7 @@ use kernel::{
 
 use crate::{
     bits::{
+        self,
         AtomicBits,
         Bits, //
     },
@@ -109,15 +110,7 @@ impl<T> Slots<T> {
 
     /// Finds the lowest id from `start` on whose bit is one of those that `choose` leaves.
     fn first(&self, start: u32, choose: impl Fn(Bits) -> Bits) -> Option<Id> {
-        let at = Id(start).index();
-        let mut from = Id(start).offset();
-
-        (at..)
-            .zip(self.taken.get(at as usize..)?)
-            .find_map(|(at, word)| {
-                let mut bits = choose(word.load()).starting_at(core::mem::take(&mut from));
-                bits.next().map(|offset| Id::new(at, offset))
-            })
+        bits::first_from(&self.taken, start, choose).map(Id)
     }
 
     /// Makes `id` point to `object`, or frees it.

@@ -12,7 +12,10 @@ use kernel::{
 };
 
 use crate::{
-    bits::AtomicBits,
+    bits::{
+        self,
+        AtomicBits, //
+    },
     info::{
         Info,
         Owner, //
@@ -130,35 +133,18 @@ impl MemcgBitmap {
     }
 
     /// Returns the lowest id whose bit is set, from number `start` on.
-    pub(crate) fn next(&self, start: u32) -> Option<MemcgId> {
-        let mut start = start;
-
+    pub(crate) fn next(&self, mut start: u32) -> Option<MemcgId> {
         loop {
             let at = start / AtomicBits::LEN;
             let bits = self.word(at)?.load();
             if let Some(offset) = bits.starting_at(start % AtomicBits::LEN).next() {
-                return Some(MemcgId(Self::number(at, offset)));
+                return Some(MemcgId(
+                    at.wrapping_mul(AtomicBits::LEN).wrapping_add(offset),
+                ));
             }
-            start = Self::number(self.next_word(at.wrapping_add(1))?, 0);
+            let next = bits::first_from(&self.summary, at.wrapping_add(1), |bits| bits)?;
+            start = next.wrapping_mul(AtomicBits::LEN);
         }
-    }
-
-    /// Returns the number of the first word that may have a bit, from number `start` on.
-    fn next_word(&self, start: u32) -> Option<u32> {
-        let mut start = start;
-
-        loop {
-            let bits = self.summary(start)?.load();
-            if let Some(offset) = bits.starting_at(start % AtomicBits::LEN).next() {
-                return Some(Self::number(start / AtomicBits::LEN, offset));
-            }
-            start = Self::number((start / AtomicBits::LEN).wrapping_add(1), 0);
-        }
-    }
-
-    #[inline]
-    fn number(word: u32, offset: u32) -> u32 {
-        word.wrapping_mul(AtomicBits::LEN).wrapping_add(offset)
     }
 }
 

@@ -71,23 +71,28 @@ fn check_one(target: &Target<'_>, info: &MemCgroupInfo<'_>, id: Id) {
     };
 
     // An object is counted before its bit is set, and a group that goes offline loses its bits
-    // before its objects: only what lasts is wrong.
-    for _ in 0..PATIENCE {
-        if info.is_set(id) || shrinker.count(target) == 0 || !target.memcg.is_online() {
-            return;
-        }
-        fsleep(Delta::from_millis(1));
+    // before its objects.
+    let is_wrong = || !info.is_set(id) && shrinker.count(target) != 0 && target.memcg.is_online();
+
+    if lasts(is_wrong) {
+        shrinker.warn_not_empty(target, shrinker.count(target));
     }
-    shrinker.warn_not_empty(target, shrinker.count(target));
 }
 
 fn check_listed(target: &Target<'_>, info: &MemCgroupInfo<'_>) {
     // The bit is set after the summary.
+    if lasts(|| !info.is_listed() && info.must_be_listed()) {
+        target.memcg.warn_unlisted(target.node);
+    }
+}
+
+/// Returns whether something is wrong every time: what passes is not.
+fn lasts(is_wrong: impl Fn() -> bool) -> bool {
     for _ in 0..PATIENCE {
-        if info.is_listed() || !info.must_be_listed() {
-            return;
+        if !is_wrong() {
+            return false;
         }
         fsleep(Delta::from_millis(1));
     }
-    target.memcg.warn_unlisted(target.node);
+    true
 }

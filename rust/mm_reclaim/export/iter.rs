@@ -223,9 +223,12 @@ pub(crate) unsafe extern "C" fn mem_cgroup_iter_shrinkable(
     pos: *mut c_uint,
 ) -> *mut mem_cgroup {
     // The oracle looks for memcgs that such a walk would miss.
-    if memcg::is_disabled() || verify::is_on() {
+    if verify::is_on() {
         // SAFETY: As for this function.
         return unsafe { mem_cgroup_iter(ptr::null_mut(), prev, ptr::null_mut()) };
+    }
+    if prev.is_null() && memcg::is_disabled() {
+        return ptr::null_mut();
     }
     let Some(root) = MemCgroup::root() else {
         return ptr::null_mut();
