@@ -34,6 +34,8 @@ static const char * const mm_reclaim_stat_names[] = {
 	[MM_RECLAIM_SUBTREES_SKIPPED] = "subtrees_skipped",
 	[MM_RECLAIM_BITS_VISITED] = "bits_visited",
 	[MM_RECLAIM_BITS_SPURIOUS] = "bits_spurious",
+	[MM_RECLAIM_EXCESS_PASSES] = "excess_passes",
+	[MM_RECLAIM_EXCESS_IN_VAIN] = "excess_passes_in_vain",
 };
 
 void mm_reclaim_stat_add(enum mm_reclaim_stat stat, long nr)
@@ -68,6 +70,11 @@ static int mm_reclaim_stats_show(struct seq_file *m, void *v)
 	seq_printf(m, "bytes %ld\n",
 		   mm_reclaim_stat_sum(MM_RECLAIM_TABLE_BYTES) +
 		   mm_reclaim_stat_sum(MM_RECLAIM_UNITS) * SHRINKER_UNIT_SIZE);
+#ifdef CONFIG_MEMCG_V1
+	if (!mem_cgroup_disabled())
+		seq_printf(m, "memcgs_in_excess %ld\n",
+			   mem_cgroup_nr_excess(root_mem_cgroup));
+#endif
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(mm_reclaim_stats);

@@ -81,6 +81,19 @@ struct shrinker_memcg_bitmap {
 	unsigned long	words[SHRINKER_MEMCG_IDS / BITS_PER_LONG];
 };
 
+/**
+ * struct soft_limit_state - whether a memcg exceeds its soft limit
+ * @flags: state bits
+ * @nr_below: how many memcgs below exceed theirs
+ *
+ * Embedded in struct mem_cgroup. All zeroes is a valid state. Only Rust looks
+ * inside (rust/mm_reclaim/excess.rs).
+ */
+struct soft_limit_state {
+	unsigned long	flags;
+	long		nr_below;
+};
+
 /* sizeof a unit, which rust/mm_reclaim/unit.rs defines and checks */
 #define SHRINKER_UNIT_SIZE	528
 
@@ -115,6 +128,17 @@ struct mem_cgroup *mem_cgroup_iter_charged(struct mem_cgroup *root,
 					   struct mem_cgroup_reclaim_cookie *reclaim);
 struct mem_cgroup *mem_cgroup_iter_shrinkable(struct mem_cgroup *prev, int nid,
 					      unsigned int *pos);
+
+/* Soft limits; nothing calls these without CONFIG_MEMCG_V1. */
+void mem_cgroup_update_excess(struct mem_cgroup *memcg);
+void mem_cgroup_close_excess(struct mem_cgroup *memcg);
+bool __mem_cgroup_has_excess(struct mem_cgroup *root);
+long mem_cgroup_nr_excess(struct mem_cgroup *memcg);
+bool mem_cgroup_excess_in_vain(unsigned long scanned, unsigned long reclaimed,
+			       int priority, bool full_walk);
+struct mem_cgroup *mem_cgroup_iter_excess(struct mem_cgroup *root,
+					  struct mem_cgroup *prev,
+					  struct mem_cgroup_reclaim_cookie *reclaim);
 
 /* Asked of mm/shrinker.c. */
 unsigned long do_shrink_slab_memcg(struct shrink_control *sc,
@@ -159,6 +183,8 @@ void shrinker_warn_unlisted(struct mem_cgroup *memcg, int nid);
  * @MM_RECLAIM_SUBTREES_SKIPPED: subtrees without memory that reclaim passed over
  * @MM_RECLAIM_BITS_VISITED: shrinkers that were called for a bit
  * @MM_RECLAIM_BITS_SPURIOUS: those of them that were empty
+ * @MM_RECLAIM_EXCESS_PASSES: passes over those that exceed their soft limits
+ * @MM_RECLAIM_EXCESS_IN_VAIN: those of them that a pass over all had to follow
  * @NR_MM_RECLAIM_STATS: number of items
  */
 enum mm_reclaim_stat {
@@ -173,6 +199,8 @@ enum mm_reclaim_stat {
 	MM_RECLAIM_SUBTREES_SKIPPED,
 	MM_RECLAIM_BITS_VISITED,
 	MM_RECLAIM_BITS_SPURIOUS,
+	MM_RECLAIM_EXCESS_PASSES,
+	MM_RECLAIM_EXCESS_IN_VAIN,
 	NR_MM_RECLAIM_STATS,
 };
 
@@ -188,6 +216,7 @@ bool shrinker_unit_is_installed(struct mem_cgroup *memcg, int nid, int shrinker_
 unsigned long shrinker_nr_units(struct mem_cgroup *memcg);
 bool shrinker_id_is_listed(int memcg_id, int nid);
 long shrinker_nr_deferred(struct mem_cgroup *memcg, int nid, int shrinker_id);
+bool mem_cgroup_is_in_excess(struct mem_cgroup *memcg);
 
 void shrinker_forget_node(int nid);
 

@@ -44,6 +44,8 @@ mod debugfs;
 mod iter;
 #[cfg(CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST)]
 mod kunit;
+#[cfg(CONFIG_MEMCG_V1)]
+mod soft_limit;
 
 fn to_errno(result: Result) -> c_int {
     match result {

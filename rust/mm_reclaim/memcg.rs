@@ -30,6 +30,10 @@ use kernel::{
 };
 
 use crate::{
+    excess::{
+        Excess,
+        Limited, //
+    },
     info::{
         Info,
         Map,
@@ -125,14 +129,18 @@ impl MemCgroup {
         flags & bindings::CSS_ONLINE != 0
     }
 
+    /// Reads how many pages are charged to the memcg and its descendants.
+    #[inline]
+    fn usage(&self) -> usize {
+        // SAFETY: The memcg is valid as long as `self`. The counter changes at any time, and is
+        // read as `page_counter_read()` does it.
+        unsafe { (&raw const (*self.as_raw()).memory.usage.counter).read_volatile() as usize }
+    }
+
     /// Returns whether nothing at all is charged to the memcg and its descendants.
     #[inline]
     pub(crate) fn is_uncharged(&self) -> bool {
-        // SAFETY: The memcg is valid as long as `self`. The counter changes at any time, and is
-        // read as `page_counter_read()` does it.
-        let usage = unsafe { (&raw const (*self.as_raw()).memory.usage.counter).read_volatile() };
-
-        usage == 0
+        self.usage() == 0
     }
 
     /// Returns the parent, which exists as long as `self` does.
@@ -148,6 +156,17 @@ impl MemCgroup {
     pub(crate) fn reclaim_iter(&self, node: Node) -> &ReclaimIter {
         // SAFETY: `iter` is a field of the valid per-node part.
         unsafe { &*kept_in(&raw const (*self.per_node(node)).iter) }
+    }
+
+    /// Returns the position of the walk in which reclaimers of the memcg on `node` visit groups in
+    /// excess only.
+    ///
+    /// It is another one, because they would move that of all groups past those that they refuse.
+    #[cfg(CONFIG_MEMCG_V1)]
+    #[inline]
+    pub(crate) fn excess_iter(&self, node: Node) -> &ReclaimIter {
+        // SAFETY: `excess_iter` is a field of the valid per-node part.
+        unsafe { &*kept_in(&raw const (*self.per_node(node)).excess_iter) }
     }
 
     #[inline]
@@ -231,6 +250,28 @@ impl Owner for MemCgroup {
                 .cast::<Self>()
                 .as_ref()
         }
+    }
+}
+
+#[cfg(CONFIG_MEMCG_V1)]
+impl Limited for MemCgroup {
+    #[inline]
+    fn excess(&self) -> &Excess {
+        // SAFETY: `excess` is a field of the valid memcg, and accessed by Rust only.
+        unsafe { &*kept_in(&raw const (*self.as_raw()).excess) }
+    }
+
+    #[inline]
+    fn exceeds(&self) -> bool {
+        // SAFETY: The memcg is valid as long as `self`. Both change at any time.
+        let limit = unsafe { (&raw const (*self.as_raw()).excess_limit).read_volatile() };
+
+        self.usage() > limit
+    }
+
+    #[inline]
+    fn parent(&self) -> Option<&Self> {
+        self.parent()
     }
 }
 

@@ -14,6 +14,7 @@
 //! | [`lifecycle`] | what happens to the maps when shrinkers and memcgs come and go | no |
 //! | [`walk`], [`verify`] | shrink one memcg, and check its map | no |
 //! | [`shrinker`], [`memcg`] | C objects as Rust types | yes |
+//! | [`excess`] | soft limits: who reclaim takes from first | no |
 //! | [`iter`] | walk a hierarchy of groups | no |
 //! | [`id`] | shrinker ids | no |
 //! | [`info`] | the map of one memcg: install, set, clear | no |
@@ -28,6 +29,8 @@
 
 mod bits;
 mod cache;
+#[cfg(CONFIG_MEMCG_V1)]
+mod excess;
 mod export;
 mod id;
 mod info;

@@ -26,6 +26,12 @@ pub(crate) enum Stat {
     Growths,
     /// Subtrees without memory that reclaim passed over.
     SubtreesSkipped,
+    /// Passes of reclaim over those that exceed their soft limits.
+    #[cfg(CONFIG_MEMCG_V1)]
+    ExcessPasses,
+    /// Those of them after which one over all had to follow.
+    #[cfg(CONFIG_MEMCG_V1)]
+    ExcessInVain,
 }
 
 #[cfg(CONFIG_DEBUG_FS)]
@@ -40,6 +46,10 @@ impl Stat {
             Self::Installs => bindings::mm_reclaim_stat_MM_RECLAIM_INSTALLS,
             Self::Growths => bindings::mm_reclaim_stat_MM_RECLAIM_GROWTHS,
             Self::SubtreesSkipped => bindings::mm_reclaim_stat_MM_RECLAIM_SUBTREES_SKIPPED,
+            #[cfg(CONFIG_MEMCG_V1)]
+            Self::ExcessPasses => bindings::mm_reclaim_stat_MM_RECLAIM_EXCESS_PASSES,
+            #[cfg(CONFIG_MEMCG_V1)]
+            Self::ExcessInVain => bindings::mm_reclaim_stat_MM_RECLAIM_EXCESS_IN_VAIN,
         }
     }
 }

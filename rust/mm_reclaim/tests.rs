@@ -5,7 +5,10 @@
 //! Every test prints its seed; `mm_reclaim_test.seed=` repeats it. The suites with threads are in
 //! mm/tests/mm_reclaim.
 
+#[cfg(CONFIG_MEMCG_V1)]
+mod excess;
 mod group;
+mod hierarchy;
 mod id;
 mod info;
 mod iter;

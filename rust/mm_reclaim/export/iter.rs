@@ -32,7 +32,8 @@ use crate::{
     },
     memcg::{
         self,
-        MemCgroup, //
+        MemCgroup,
+        ReclaimIter, //
     },
     node::Node,
     stat::{
@@ -45,7 +46,7 @@ use crate::{
 
 /// Returns the memcg that a walk begins with: `root`, or the root of all if it is null. Null early
 /// at boot, when there is none.
-fn top(root: *mut mem_cgroup) -> *mut mem_cgroup {
+pub(super) fn top(root: *mut mem_cgroup) -> *mut mem_cgroup {
     if root.is_null() {
         MemCgroup::root().map_or(ptr::null_mut(), MemCgroup::as_raw)
     } else {
@@ -53,15 +54,17 @@ fn top(root: *mut mem_cgroup) -> *mut mem_cgroup {
     }
 }
 
-/// Walks a hierarchy of memcgs: `mem_cgroup_iter()` for any filter.
+/// Walks a hierarchy of memcgs: `mem_cgroup_iter()` for any filter, and any position that is kept
+/// for each memcg and node.
 ///
 /// # Safety
 ///
 /// As for [`mem_cgroup_iter_cond`].
-unsafe fn iter_next(
+pub(super) unsafe fn iter_next(
     root: *mut mem_cgroup,
     prev: *mut mem_cgroup,
     reclaim: *mut mem_cgroup_reclaim_cookie,
+    position: impl FnOnce(&'static MemCgroup, Node) -> &'static ReclaimIter,
     filter: impl FnMut(&MemCgroup) -> Verdict,
 ) -> *mut mem_cgroup {
     // Without memcgs, a walk doesn't begin.
@@ -82,7 +85,7 @@ unsafe fn iter_next(
         // for nothing else meanwhile.
         Some(unsafe {
             Cookie {
-                shared: root.reclaim_iter(Node::from_raw((*(*reclaim).pgdat).node_id)),
+                shared: position(root, Node::from_raw((*(*reclaim).pgdat).node_id)),
                 generation: &mut (*reclaim).generation,
             }
         })
@@ -135,7 +138,11 @@ pub(crate) unsafe extern "C" fn mem_cgroup_iter(
     reclaim: *mut mem_cgroup_reclaim_cookie,
 ) -> *mut mem_cgroup {
     // SAFETY: As for this function.
-    unsafe { iter_next(root, prev, reclaim, |_| Verdict::Visit) }
+    unsafe {
+        iter_next(root, prev, reclaim, MemCgroup::reclaim_iter, |_| {
+            Verdict::Visit
+        })
+    }
 }
 
 /// Walks the memcgs of a hierarchy that pass a filter: [`mem_cgroup_iter`] for a part of it.
@@ -168,7 +175,7 @@ pub(crate) unsafe extern "C" fn mem_cgroup_iter_cond(
     };
 
     // SAFETY: As for this function.
-    unsafe { iter_next(root, prev, reclaim, verdict) }
+    unsafe { iter_next(root, prev, reclaim, MemCgroup::reclaim_iter, verdict) }
 }
 
 /// Walks the memcgs of a hierarchy to which anything is charged: [`mem_cgroup_iter`] without those
@@ -190,7 +197,7 @@ pub(crate) unsafe extern "C" fn mem_cgroup_iter_charged(
 
     // SAFETY: As for this function.
     let next = unsafe {
-        iter_next(root, prev, reclaim, |memcg| {
+        iter_next(root, prev, reclaim, MemCgroup::reclaim_iter, |memcg| {
             if memcg.is_uncharged() && memcg.as_raw() != top {
                 skipped = skipped.wrapping_add(1);
                 Verdict::SkipTree

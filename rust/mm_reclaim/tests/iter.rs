@@ -2,201 +2,31 @@
 
 //! The walk of a hierarchy.
 
-use core::ptr::{
-    self,
-    NonNull, //
-};
 use kernel::{
     alloc::flags::GFP_KERNEL,
     prelude::*,
-    sync::{
-        aref::{
-            ARef,
-            AlwaysRefCounted, //
-        },
-        atomic::{
-            Atomic,
-            Full,
-            Relaxed, //
-        },
-        rcu::Guard, //
-    }, //
+    sync::atomic::Relaxed, //
 };
 
-use super::random::Random;
+use super::{
+    hierarchy::{
+        as_ptr,
+        build,
+        next_hierarchy,
+        place,
+        walk,
+        TestGroup,
+        TestPosition, //
+    },
+    random::Random, //
+};
 use crate::iter::{
     self,
     Cookie,
-    Group,
     SharedPosition,
     Step,
     Verdict, //
 };
-
-/// A group of a hierarchy that stands in pre-order in a slice.
-struct TestGroup {
-    /// The place in the slice.
-    at: usize,
-    /// The place behind the last descendant.
-    end: usize,
-    refs: Atomic<i32>,
-    dying: bool,
-}
-
-impl TestGroup {
-    /// Returns the group that is `distance` places further.
-    ///
-    /// # Safety
-    ///
-    /// There must be one.
-    unsafe fn further(&self, distance: usize) -> &Self {
-        // SAFETY: As the safety requirements say.
-        unsafe { &*ptr::from_ref(self).add(distance) }
-    }
-}
-
-// SAFETY: Test groups are freed by the test, after all walks.
-unsafe impl AlwaysRefCounted for TestGroup {
-    fn inc_ref(&self) {
-        self.refs.add(1, Relaxed);
-    }
-
-    unsafe fn dec_ref(group: NonNull<Self>) {
-        // SAFETY: The test keeps the groups.
-        unsafe { group.as_ref() }.refs.add(-1, Relaxed);
-    }
-}
-
-impl Group for TestGroup {
-    fn next_descendant_pre<'g>(
-        pos: Option<&'g Self>,
-        root: &'g Self,
-        _guard: &'g Guard,
-    ) -> Option<&'g Self> {
-        match pos {
-            None => Some(root),
-            // SAFETY: The group after `pos` is still a descendant of `root`.
-            Some(pos) if pos.at + 1 < root.end => Some(unsafe { pos.further(1) }),
-            Some(_) => None,
-        }
-    }
-
-    fn next_after_subtree<'g>(&'g self, root: &'g Self, _guard: &'g Guard) -> Option<&'g Self> {
-        // SAFETY: The group behind the last descendant is one below `root`, so it is in the slice.
-        (self.end < root.end).then(|| unsafe { self.further(self.end - self.at) })
-    }
-
-    fn try_get(&self) -> Option<ARef<Self>> {
-        (!self.dying).then(|| self.into())
-    }
-}
-
-/// A position that is not shared with anybody else's test.
-struct TestPosition {
-    position: Atomic<*mut TestGroup>,
-    generation: Atomic<i32>,
-}
-
-impl TestPosition {
-    fn new() -> Self {
-        Self {
-            position: Atomic::new(ptr::null_mut()),
-            generation: Atomic::new(0),
-        }
-    }
-}
-
-fn as_ptr(group: Option<&TestGroup>) -> *mut TestGroup {
-    group.map_or(ptr::null_mut(), |group| ptr::from_ref(group).cast_mut())
-}
-
-impl SharedPosition<TestGroup> for TestPosition {
-    fn generation(&self) -> i32 {
-        self.generation.load(Relaxed)
-    }
-
-    fn complete_round(&self) {
-        self.generation.add(1, Relaxed);
-    }
-
-    fn load<'g>(&self, _guard: &'g Guard) -> Option<&'g TestGroup> {
-        // SAFETY: The test keeps the groups longer than the position.
-        unsafe { self.position.load(Relaxed).as_ref() }
-    }
-
-    fn advance(&self, from: Option<&TestGroup>, to: Option<&TestGroup>) -> bool {
-        self.position
-            .cmpxchg(as_ptr(from), as_ptr(to), Full)
-            .is_ok()
-    }
-}
-
-/// Builds the hierarchy in which group `i` has depth `depths[i]`.
-fn build(depths: &[usize]) -> Result<KVec<TestGroup>> {
-    let mut groups = KVec::with_capacity(depths.len(), GFP_KERNEL)?;
-
-    for (at, &depth) in depths.iter().enumerate() {
-        let rest = &depths[at + 1..];
-        let below = rest.iter().take_while(|&&d| d > depth).count();
-        let group = TestGroup {
-            at,
-            end: at + 1 + below,
-            refs: Atomic::new(0),
-            dying: false,
-        };
-        groups.push(group, GFP_KERNEL)?;
-    }
-    Ok(groups)
-}
-
-/// Turns `depths` into those of the next hierarchy of the same size, and returns whether there is
-/// one.
-fn next_hierarchy(depths: &mut [usize]) -> bool {
-    for i in (1..depths.len()).rev() {
-        if depths[i] <= depths[i - 1] {
-            depths[i] += 1;
-            depths[i + 1..].fill(1);
-            return true;
-        }
-    }
-    false
-}
-
-/// Walks below `root`, and returns the places of the groups in the order of their visit.
-fn walk(
-    groups: &[TestGroup],
-    root: usize,
-    shared: Option<&TestPosition>,
-    filter: impl Fn(&TestGroup) -> Verdict,
-) -> Result<KVec<usize>> {
-    let mut visited = KVec::new();
-    let mut generation = 0;
-    let mut prev: Option<Step<TestGroup>> = None;
-
-    loop {
-        let at = prev.as_ref().map(|step| &groups[place(step, root)]);
-        let cookie = shared.map(|shared| Cookie {
-            shared,
-            generation: &mut generation,
-        });
-        let Some(next) = iter::next(&groups[root], at, cookie, &filter) else {
-            return Ok(visited);
-        };
-
-        visited.push(place(&next, root), GFP_KERNEL)?;
-        if visited.len() > groups.len() {
-            return Err(ELOOP);
-        }
-        prev = Some(next);
-    }
-}
-
-fn place(step: &Step<TestGroup>, root: usize) -> usize {
-    match step {
-        Step::Root => root,
-        Step::Descendant(group) => group.at,
-    }
-}
 
 /// What [`walk`] should visit.
 fn expected<'a>(

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Soft limits by predicate: what mm/memcontrol*.c and mm/vmscan.c ask of
+ * mm/mm_reclaim_soft_limit.c and rust/mm_reclaim/.
+ */
+#ifndef __MM_MM_RECLAIM_SOFT_LIMIT_H
+#define __MM_MM_RECLAIM_SOFT_LIMIT_H
+
+#include <linux/memcontrol.h>
+#include <linux/mm_reclaim.h>
+#include <linux/page_counter.h>
+
+#if defined(CONFIG_MEMCG_SHRINKER_RUST) && defined(CONFIG_MEMCG_V1)
+
+extern u8 memcg_soft_limit_enabled __read_mostly;
+
+unsigned long mem_cgroup_excess_limit(struct mem_cgroup *memcg);
+int mem_cgroup_set_excess_limit(struct mem_cgroup *memcg, unsigned long nr_pages);
+void mem_cgroup_reset_excess_limit(struct mem_cgroup *memcg);
+
+static inline void mem_cgroup_check_excess(struct mem_cgroup *memcg)
+{
+	if (READ_ONCE(memcg_soft_limit_enabled))
+		mem_cgroup_update_excess(memcg);
+}
+
+static inline bool mem_cgroup_has_excess(struct mem_cgroup *root)
+{
+	return READ_ONCE(memcg_soft_limit_enabled) &&
+	       __mem_cgroup_has_excess(root);
+}
+
+static inline void
+mem_cgroup_invalidate_excess_iter(struct mem_cgroup_per_node *mz,
+				  struct mem_cgroup *dead_memcg)
+{
+	cmpxchg(&mz->excess_iter.position, dead_memcg, NULL);
+}
+
+#else
+
+static inline unsigned long mem_cgroup_excess_limit(struct mem_cgroup *memcg)
+{
+	return PAGE_COUNTER_MAX;
+}
+
+/* Returns 0 if the limit is in force, -EOPNOTSUPP if nothing comes of it. */
+static inline int mem_cgroup_set_excess_limit(struct mem_cgroup *memcg,
+					      unsigned long nr_pages)
+{
+	return -EOPNOTSUPP;
+}
+
+static inline void mem_cgroup_reset_excess_limit(struct mem_cgroup *memcg)
+{
+}
+
+static inline void mem_cgroup_check_excess(struct mem_cgroup *memcg)
+{
+}
+
+static inline void mem_cgroup_close_excess(struct mem_cgroup *memcg)
+{
+}
+
+static inline bool mem_cgroup_has_excess(struct mem_cgroup *root)
+{
+	return false;
+}
+
+static inline bool mem_cgroup_excess_in_vain(unsigned long scanned,
+					     unsigned long reclaimed,
+					     int priority, bool full_walk)
+{
+	return true;
+}
+
+static inline struct mem_cgroup *
+mem_cgroup_iter_excess(struct mem_cgroup *root, struct mem_cgroup *prev,
+		       struct mem_cgroup_reclaim_cookie *reclaim)
+{
+	return NULL;
+}
+
+static inline void
+mem_cgroup_invalidate_excess_iter(struct mem_cgroup_per_node *mz,
+				  struct mem_cgroup *dead_memcg)
+{
+}
+
+#endif
+
+#endif /* __MM_MM_RECLAIM_SOFT_LIMIT_H */
