@@ -26,6 +26,18 @@ unsigned long mem_cgroup_excess_limit(struct mem_cgroup *memcg)
 	return READ_ONCE(memcg->excess_limit);
 }
 
+static void mem_cgroup_change_excess_limit(struct mem_cgroup *memcg,
+					   unsigned long nr_pages)
+{
+	/*
+	 * The limit is visible before the mark is read. Or else whoever marks
+	 * the group by the old limit at the same time may look again too early,
+	 * and be seen too late.
+	 */
+	smp_store_mb(memcg->excess_limit, nr_pages);
+	mem_cgroup_update_excess(memcg);
+}
+
 /**
  * mem_cgroup_set_excess_limit - set the soft limit of a memcg
  * @memcg: the memory cgroup
@@ -41,15 +53,13 @@ int mem_cgroup_set_excess_limit(struct mem_cgroup *memcg, unsigned long nr_pages
 	if (mem_cgroup_is_root(memcg))
 		return -EINVAL;
 
-	WRITE_ONCE(memcg->excess_limit, nr_pages);
-	mem_cgroup_update_excess(memcg);
+	mem_cgroup_change_excess_limit(memcg, nr_pages);
 	return 0;
 }
 
 void mem_cgroup_reset_excess_limit(struct mem_cgroup *memcg)
 {
-	WRITE_ONCE(memcg->excess_limit, PAGE_COUNTER_MAX);
-	mem_cgroup_update_excess(memcg);
+	mem_cgroup_change_excess_limit(memcg, PAGE_COUNTER_MAX);
 }
 
 #ifdef CONFIG_SYSCTL

@@ -87,7 +87,8 @@ fn path<G: Limited>(group: &G) -> impl Iterator<Item = &G> {
 
 /// Brings the marks of a group and its ancestors up to date.
 ///
-/// Called when usage or limit may have changed. Does not sleep; interrupts may be off. Takes as
+/// Called when usage or limit may have changed; a change that must not be lost is fully ordered
+/// before the call, as that of a page counter is. Does not sleep; interrupts may be off. Takes as
 /// many steps as there are ancestors, and that many for each mark that changes.
 pub(crate) fn update<G: Limited>(group: &G) {
     path(group).for_each(update_one);
