@@ -609,7 +609,7 @@ static void soft_limit_race_cross(struct kunit *test)
 
 	/*
 	 * More than two could keep one busy for longer than it looks again, and
-	 * then the mark may be wrong until the next one looks.
+	 * then the mark may be wrong until somebody else looks.
 	 */
 	*race = (struct race) {
 		.test = test,
@@ -801,6 +801,149 @@ static void soft_limit_race_close(struct kunit *test)
 			[LATE] = "of them of groups that were going",
 		},
 		.min_hits = { 200, 100000, 20000 },
+		.priv = st,
+	};
+	race_run(race);
+}
+
+/*
+ * The same with the function that closes a group, and a group that is opened
+ * again: a hundred times as often, and both threads are there at the moment.
+ */
+
+#define NR_SHUT		32
+
+/* How long a thread waits for another one, in turns of a loop. */
+#define MAX_SPINS	20000
+
+/* What the threads count. */
+enum { SHUT, SHUT_MARKED, UPDATES };
+
+/**
+ * struct soft_shut - the state of a race
+ * @parent: the parent of the groups
+ * @groups: the groups; all of them use something
+ * @arrived: how often a thread has arrived at a group, in this round
+ * @elsewhere: how many groups of others are in excess
+ */
+struct soft_shut {
+	struct soft_group	*parent;
+	struct soft_group	*groups[NR_SHUT];
+	atomic_t		arrived;
+	long			elsewhere;
+};
+
+/* Wait until all threads are at the same group. */
+static void soft_shut_meet(struct race_thread *thread, int i)
+{
+	struct soft_shut *st = thread->race->priv;
+	int all = (i + 1) * thread->race->nr_threads;
+	u32 delay = race_random(thread, 24);
+	int spins = 0;
+
+	atomic_inc(&st->arrived);
+	while (atomic_read(&st->arrived) < all && spins++ < MAX_SPINS)
+		cpu_relax();
+	while (delay--)
+		barrier();
+}
+
+static void soft_shut_closer(struct race_thread *thread)
+{
+	struct soft_shut *st = thread->race->priv;
+	int i;
+
+	for (i = 0; i < NR_SHUT; i++) {
+		soft_shut_meet(thread, i);
+		mem_cgroup_close_excess(st->groups[i]->memcg);
+		thread->hits[SHUT]++;
+	}
+}
+
+static void soft_shut_user(struct race_thread *thread)
+{
+	struct soft_shut *st = thread->race->priv;
+	int i;
+
+	for (i = 0; i < NR_SHUT; i++) {
+		struct mem_cgroup *memcg = st->groups[i]->memcg;
+		bool marked = mem_cgroup_is_in_excess(memcg);
+
+		soft_shut_meet(thread, i);
+		mem_cgroup_set_excess_limit(memcg, marked ? PAGE_COUNTER_MAX :
+					    ABOVE(0));
+		thread->hits[UPDATES]++;
+	}
+}
+
+static void soft_shut_prepare(struct race *race)
+{
+	struct soft_shut *st = race->priv;
+	struct race_thread *thread = &race->threads[0];
+	int i;
+
+	atomic_set(&st->arrived, 0);
+	for (i = 0; i < NR_SHUT; i++) {
+		struct mem_cgroup *memcg = st->groups[i]->memcg;
+		bool mark = !race_random(thread, 4);
+
+		memset(&memcg->excess, 0, sizeof(memcg->excess));
+		mem_cgroup_set_excess_limit(memcg, mark ? ABOVE(0) :
+					    PAGE_COUNTER_MAX);
+		race_expect(race, mem_cgroup_is_in_excess(memcg) == mark, i,
+			    mark);
+		thread->hits[SHUT_MARKED] += mark;
+	}
+}
+
+static void soft_shut_check(struct race *race)
+{
+	struct soft_shut *st = race->priv;
+	struct mem_cgroup *parent = st->parent->memcg;
+	int i;
+
+	for (i = 0; i < NR_SHUT; i++)
+		race_expect(race,
+			    !mem_cgroup_is_in_excess(st->groups[i]->memcg), i, 0);
+	race_expect(race, !mem_cgroup_nr_excess(parent),
+		    mem_cgroup_nr_excess(parent), 0);
+	race_expect(race,
+		    mem_cgroup_nr_excess(root_mem_cgroup) == st->elsewhere,
+		    mem_cgroup_nr_excess(root_mem_cgroup), st->elsewhere);
+}
+
+static void soft_limit_race_shut(struct kunit *test)
+{
+	struct soft_shut *st;
+	struct race *race;
+	char name[8];
+	int i;
+
+	st = kunit_kzalloc(test, sizeof(*st), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, st);
+	race = kunit_kzalloc(test, sizeof(*race), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, race);
+
+	st->elsewhere = mem_cgroup_nr_excess(root_mem_cgroup);
+	st->parent = soft_group_new(test, NULL, "parent");
+	for (i = 0; i < NR_SHUT; i++) {
+		snprintf(name, sizeof(name), "s%d", i);
+		st->groups[i] = soft_group_new(test, st->parent, name);
+		soft_group_charge(st->groups[i], UNIT);
+	}
+
+	*race = (struct race) {
+		.test = test,
+		.roles = { soft_shut_closer, soft_shut_user, soft_shut_user },
+		.nr_roles = 3,
+		.prepare = soft_shut_prepare,
+		.check = soft_shut_check,
+		.counters = {
+			[SHUT] = "groups closed",
+			[SHUT_MARKED] = "of them marked before",
+			[UPDATES] = "limits set",
+		},
+		.min_hits = { 50000, 10000, 50000 },
 		.priv = st,
 	};
 	race_run(race);
@@ -1134,7 +1277,7 @@ static void soft_limit_race(struct kunit *test)
 			[TREE_GONE] = "groups went offline",
 			[TREE_LATE] = "uses of groups that were going",
 		},
-		.min_hits = { 10000, 10000, 5000, 5000, 30, 5000 },
+		.min_hits = { 10000, 10000, 5000, 5000, 20, 5000 },
 		.priv = st,
 	};
 	race_run(race);
@@ -1156,6 +1299,7 @@ static struct kunit_case soft_limit_cases[] = {
 	KUNIT_CASE(soft_limit_in_vain),
 	KUNIT_CASE_SLOW(soft_limit_race_cross),
 	KUNIT_CASE_SLOW(soft_limit_race_close),
+	KUNIT_CASE_SLOW(soft_limit_race_shut),
 	KUNIT_CASE_SLOW(soft_limit_race),
 	{}
 };
