@@ -2,6 +2,7 @@
 
 //! Soft limits.
 
+use core::cell::Cell;
 use kernel::{
     alloc::flags::GFP_KERNEL,
     prelude::*, //
@@ -22,6 +23,7 @@ use crate::excess::{
     has_first_pass,
     update,
     verdict,
+    Excess,
     FirstPass,
     Limited, //
 };
@@ -87,6 +89,41 @@ fn every_combination(random: &Random, groups: &[TestGroup]) -> Result {
     Ok(())
 }
 
+/// A group whose usage crosses its limit while somebody looks at it.
+struct Restless<'a> {
+    parent: Option<&'a Self>,
+    excess: Excess,
+    /// Whether it will be found to exceed its limit, the lowest bit first.
+    script: Cell<u32>,
+}
+
+impl<'a> Restless<'a> {
+    fn new(parent: Option<&'a Self>) -> Self {
+        Self {
+            parent,
+            excess: Excess::new(),
+            script: Cell::new(0),
+        }
+    }
+}
+
+impl Limited for Restless<'_> {
+    fn excess(&self) -> &Excess {
+        &self.excess
+    }
+
+    fn exceeds(&self) -> bool {
+        let script = self.script.get();
+
+        self.script.set(script >> 1);
+        script & 1 != 0
+    }
+
+    fn parent(&self) -> Option<&Self> {
+        self.parent
+    }
+}
+
 #[kunit_tests(mm_reclaim_excess)]
 mod tests {
     use super::*;
@@ -120,6 +157,40 @@ mod tests {
         groups[1].exceeds.set(false);
         update(&groups[2]);
         check(&random, 1, &groups)
+    }
+
+    /// Whoever changed something just before the mark is changed found nothing to do.
+    #[test]
+    fn looks_again_after_marking() -> Result {
+        let random = Random::new("looks_again_after_marking");
+        let root = Restless::new(None);
+        let group = Restless::new(Some(&root));
+        let mut expected = false;
+
+        for script in 0..1 << 4 {
+            group.script.set(script);
+            update(&group);
+
+            // Up to the first look that finds the mark right.
+            for bit in 0..4 {
+                let exceeds = script >> bit & 1 != 0;
+                if exceeds == expected {
+                    break;
+                }
+                expected = exceeds;
+            }
+            random.check(
+                group.excess.is_marked() == expected,
+                script,
+                fmt!("the mark is not {expected}"),
+            )?;
+            random.check(
+                root.excess.nr_below() == isize::from(expected),
+                script,
+                fmt!("{} counted", root.excess.nr_below()),
+            )?;
+        }
+        Ok(())
     }
 
     #[test]
