@@ -322,7 +322,8 @@ static unsigned int soft_tree_model(unsigned int marks, int root)
 }
 
 /* Walk once, and return which groups were visited; ~0 if out of order. */
-static unsigned int soft_tree_walk(struct soft_tree *tree, int root, bool shared)
+static unsigned int soft_tree_walk(struct soft_tree *tree, int root,
+				   bool shared)
 {
 	struct mem_cgroup_reclaim_cookie cookie = {
 		.pgdat = NODE_DATA(first_online_node),
@@ -382,7 +383,7 @@ static void soft_limit_walk(struct kunit *test)
 	}
 }
 
-/* A group from which nothing can be taken is not visited, unless it is asked. */
+/* A group from which nothing can be taken is not visited. */
 static void soft_limit_walk_uncharged(struct kunit *test)
 {
 	struct soft_tree *tree = soft_tree_new(test);
@@ -943,7 +944,7 @@ static void soft_limit_race_shut(struct kunit *test)
 			[SHUT_MARKED] = "of them marked before",
 			[UPDATES] = "limits set",
 		},
-		.min_hits = { 50000, 10000, 50000 },
+		.min_hits = { 20000, 4000, 20000 },
 		.priv = st,
 	};
 	race_run(race);
@@ -956,7 +957,9 @@ static void soft_limit_race_shut(struct kunit *test)
 #define NR_USES		100
 
 /* What the threads count. */
-enum { TREE_CHARGES, TREE_LIMITS, TREE_WALKS, TREE_VISITS, TREE_GONE, TREE_LATE };
+enum {
+	TREE_CHARGES, TREE_LIMITS, TREE_WALKS, TREE_VISITS, TREE_GONE, TREE_LATE
+};
 
 /**
  * struct soft_race - the state of a race
