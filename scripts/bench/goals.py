@@ -23,9 +23,9 @@ def times(ratio, word):
             f"({factor(ratio['min'])} to {factor(ratio['max'])})")
 
 
-def ratio_goal(table, at, text, metric, least, word):
+def ratio_goal(table, at, text, metric, least, word, arm="rust"):
     """Stock's figure is at least `least` times that of rust, at this size."""
-    ratio = table.ratio("stock", "rust", at, metric)
+    ratio = table.ratio("stock", arm, at, metric)
     return {"goal": text, "found": times(ratio, word),
             "verdict": verdict(ratio, ratio and ratio["median"] >= least)}
 

@@ -6,12 +6,10 @@ All metrics are times or memory, so that stock / rust above 1 is in favour of
 rust everywhere; throughputs are given as the time for one operation.
 """
 
-import dataclasses
 import math
-import statistics
-from collections.abc import Callable
 
 from goals import NOISE, factor, maps, ratio_goal, verdict
+from scenario import Case, Scenario, below, median, named, one_of, over, per
 from stats import METRICS, calls, ms
 
 # What the 2018 series reported over its own predecessor.
@@ -23,77 +21,6 @@ PROPORTIONAL = 1.15
 # One group alone pays for the call, too.
 ONE_SHARE = 10
 HOT = 0.97
-
-
-@dataclasses.dataclass(frozen=True)
-class Case:
-    """One guest: what runs in it, and what it needs."""
-    label: str
-    n: int
-    workload: tuple
-    memory: int             # in MiB, with any arm
-    least: int = 0          # in MiB, with rust only; 0 is the same
-    kernel: tuple = ()
-    timeout: int = 300
-    line: str = ""          # in a plot against N: which line it is on
-
-
-@dataclasses.dataclass(frozen=True)
-class Scenario:
-    """A list of guests and what is to be read from their results."""
-    name: str
-    title: str
-    about: str
-    metrics: dict           # as stats.METRICS
-    goals: Callable         # of a Table and its cases
-    cases: Callable = None  # of `quick`; None: those of the scenario `source`
-    source: str = ""
-    plot: str = "bars"      # the kind of plot, see plot_scale.py
-    plotted: tuple = ()     # the metrics in it
-
-
-def series(name):
-    """The values of a series in a guest's result, or None."""
-    return lambda r: r["series"].get(name) or None
-
-
-def median(name, convert):
-    def value(result):
-        values = series(name)(result)
-        return convert(statistics.median(values)) if values else None
-    return value
-
-
-def per(name, count, scale=1e3):
-    """The median time for one of the operations, in us unless told."""
-    def value(result):
-        values, counted = series(name)(result), count(result)
-        return statistics.median(values) / scale / counted if values else None
-    return value
-
-
-def one_of(name):
-    return lambda r: r["series"][name][0]
-
-
-def over(above, below):
-    """A ratio of two series in one guest."""
-    def value(result):
-        one, other = series(above)(result), series(below)(result)
-        if not one or not other:
-            return None
-        return statistics.median(one) / statistics.median(other)
-    return value
-
-
-def below(table, case, name, metric, limit, unit):
-    """A goal for rust alone."""
-    found = table.spread("rust", case, metric)
-    return {"goal": f"{name}: at most {limit:g} {unit}",
-            "found": "-" if found is None else
-                     f"{factor(found['median'])} {unit} "
-                     f"({factor(found['min'])} to {factor(found['max'])})",
-            "verdict": verdict(found, found and found["median"] <= limit)}
 
 
 # 1. Idle, and 3. the memory of its maps.
@@ -284,7 +211,7 @@ def largest_goals(table, cases):
 
 MAPS = {name: METRICS[name] for name in ("maps", "own", "sunreclaim", "percpu")}
 
-SCENARIOS = {scenario.name: scenario for scenario in (
+SCENARIOS = named((
     Scenario(
         "idle", "Idle drop_caches",
         "Groups with a mount each, and nothing in any of them that could be "
@@ -362,13 +289,4 @@ SCENARIOS = {scenario.name: scenario for scenario in (
          **MAPS, "slab": METRICS["slab"]},
         largest_goals, largest_cases,
         plotted=("create", "mount", "idle", "remove", "maps", "slab")),
-)}
-
-
-def sources(names):
-    """The scenarios that must run for these."""
-    return list(dict.fromkeys(SCENARIOS[name].source or name for name in names))
-
-
-def cases_of(scenario, quick):
-    return SCENARIOS[scenario.source or scenario.name].cases(quick)
+))

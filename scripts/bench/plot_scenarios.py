@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Draws each scenario: `plot_scale.py scale.json` writes scale-*.png and .svg.
+"""Draws each scenario: `plot_scenarios.py scale.json` writes scale-*.png and
+.svg.
 
 Against N or k where there are several, and otherwise the figures of both arms
 beside each other.
@@ -11,6 +12,7 @@ import pathlib
 import sys
 
 from plot import STYLE, finish, pyplot, write
+from plot_samples import over_time
 
 # Of the depths, one point each; the colour is the arm's.
 DEPTHS = "vDP*"
@@ -113,22 +115,24 @@ def bars(figure, found):
 
 
 KINDS = {"lines": (against_n, (7, 5.5)), "k": (against_k, (7, 5.5)),
-         "bars": (bars, None)}
+         "bars": (bars, None), "samples": (over_time, (11, 11))}
 
 
 def main():
     if len(sys.argv) != 2:
-        sys.exit("usage: plot_scale.py scale.json")
+        sys.exit("usage: plot_scenarios.py BENCH.json")
     path = pathlib.Path(sys.argv[1])
     report = json.loads(path.read_text())
     for name, found in report["scenarios"].items():
         if not found["summary"]:
             continue
+        found["results"] = [result for result in report["results"]
+                            if result["from"] == name]
         draw, size = KINDS[found["plot"]]
         figure = pyplot.figure(
             figsize=size or (1 + 2.4 * len(found["plotted"]), 4))
         draw(figure, found)
-        write(figure, report["machine"], path.with_name(f"scale-{name}.json"))
+        write(figure, report["machine"], path.with_name(f"{path.stem}-{name}.json"))
         pyplot.close(figure)
 
 

@@ -1,19 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Turns the results of `make bench-scale` into scale.json and tables.
-
-As a program: `scale_report.py scale.json` prints the tables again.
-"""
+"""Turns the results of a bench with scenarios into JSON and tables."""
 
 from arms import ARMS
 from goals import factor
 from report import (coarse_clock, describe_host, goal_table, join, markdown,
-                    metric_row, show, summarize)
-from scenarios import SCENARIOS, cases_of
+                    metric_row, summarize)
 from stats import Table
-
-NOTES = """\
-Median (minimum to maximum) over the rounds, each in a guest of its own. Ratios
-are those within each round; above 1 is in favour of this project."""
 
 
 def table_of(scenario, results):
@@ -53,7 +45,7 @@ def scenario_table(table):
 
 
 def doubts_of(result):
-    if not result["series"]["emptied"][0] and result["from"] in (
+    if not result["series"].get("emptied", [1])[0] and result["from"] in (
             "idle", "busy", "hot", "pressure", "largest"):
         yield "something may have been left to reclaim"
     yield from coarse_clock(result)
@@ -62,14 +54,13 @@ def doubts_of(result):
                "after the drops")
 
 
-def build(results, machine, quick, names, skipped, failed):
-    """The content of scale.json."""
+def build(results, machine, quick, chosen, scenarios, skipped, failed):
+    """The content of the JSON file."""
     found = {}
-    for name in names:
-        scenario = SCENARIOS[name]
+    for scenario in chosen:
         table = table_of(scenario, results)
-        cases = cases_of(scenario, quick)
-        found[name] = {
+        cases = scenarios[scenario.source or scenario.name].cases(quick)
+        found[scenario.name] = {
             "title": scenario.title, "about": scenario.about,
             "metrics": {metric: {"label": label, "unit": unit}
                         for metric, (label, unit, _)
@@ -89,21 +80,17 @@ def build(results, machine, quick, names, skipped, failed):
             "results": results}
 
 
-def text(report):
+def text(report, scenarios, notes):
     """What the terminal shows."""
-    parts = [describe_host(report["machine"]), NOTES]
+    parts = [describe_host(report["machine"]), notes]
     if report["quick"]:
         parts.append("This is the short form (QUICK=1): its sizes are too "
                      "small for most of the goals.")
     for name, found in report["scenarios"].items():
-        table = table_of(SCENARIOS[name], report["results"])
+        table = table_of(scenarios[name], report["results"])
         parts.append(f"## {found['title']} ({name})\n\n{found['about']}")
         if table.sizes:
             parts.append(scenario_table(table))
         if found["goals"]:
             parts.append(goal_table(found["goals"]))
     return join(parts, report)
-
-
-if __name__ == "__main__":
-    show(text)
