@@ -10,7 +10,7 @@ export KSRC QUICK N
 unexport MAKEFLAGS MFLAGS MAKEOVERRIDES VARIANT ARCH
 
 .PHONY: help deps tree kernel kernels kunit test mutants bench bench-scale \
-	bench-profile boots lint series ncheck rustavailable clean distclean
+	bench-softlimit bench-profile boots lint series ncheck rustavailable clean distclean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | \
@@ -22,7 +22,7 @@ deps: ## install what is missing (Debian 12 or 13), or say what it is
 tree: ## prepare build/linux; KSRC=/path/to/linux-7.3.y takes that source
 	@scripts/tree
 
-kernel: tree ## build one kernel: VARIANT=rust|stock|verify|inline ARCH=x86_64|um
+kernel: tree ## build one kernel: VARIANT=rust|stock|verify|inline|debug ARCH=x86_64|um
 	@scripts/kernel $(VARIANT) $(ARCH)
 
 kernels: tree ## build the bench's kernels: stock, rust and verify
@@ -44,10 +44,14 @@ bench: deps kernels ## boot and measure each kernel; QUICK=1 and N="250 500" lim
 bench-scale: deps kernels ## stock and rust at scale, in eight scenarios; QUICK=1 is short
 	@scripts/bench/scale
 
+bench-softlimit: deps kernels ## stock, and soft limits off and on; QUICK=1 is short
+	@scripts/bench/softlimit
+
 bench-profile: deps kernels ## count the instructions of the hot paths, by function
 	@scripts/bench/profile
 
 boots: deps kernels ## boot the Rust kernel in each way in which it must work
+	@scripts/kernel debug x86_64
 	@scripts/bench/boots
 
 lint: tree ## checkpatch, rustfmt, clippy and W=1 on the series

@@ -50,6 +50,8 @@ ARMS = {arm.name: arm for arm in (
         "as before 4.19"),
     Arm("inline", "inline", "", "this project with the kernel's C helpers "
         "inlined (CONFIG_RUST_INLINE_HELPERS)", INLINE_OPTION),
+    Arm("off", "rust", "memcg_soft_limit=0", "this project, soft limits off"),
+    Arm("on", "rust", "memcg_soft_limit=1", "this project, soft limits on"),
 )}
 VERIFY = Arm("verify", "verify", "mm_reclaim=verify",
              "this project asking every shrinker that a map calls empty")
@@ -135,7 +137,7 @@ def problem(ended):
     # A parameter that the kernel does not know silently does nothing.
     unknown = re.search(r"Unknown kernel command line parameters.*",
                         ended.console)
-    if unknown and "mm_reclaim" in unknown[0]:
+    if unknown and re.search(r"mm_reclaim|memcg_soft_limit", unknown[0]):
         return f"the kernel says \"{unknown[0]}\""
     return None
 

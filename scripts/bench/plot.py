@@ -18,6 +18,8 @@ STYLE = {
     "exhaustive": {"color": "#555555", "marker": "^",
                    "label": "exhaustive (no maps)"},
     "inline": {"color": "#009e73", "marker": "D", "label": "rust, inline"},
+    "off": {"color": "#e69f00", "marker": "v", "label": "soft limits off"},
+    "on": {"color": "#d55e00", "marker": "s", "label": "soft limits on"},
 }
 
 

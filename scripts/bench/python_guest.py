@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Builds an initramfs in which this machine's Python runs the tools for users.
+"""Builds an initramfs in which this machine's Python runs a program of ours.
 
-The guest's own program needs nothing; these need an interpreter, its modules
+The bench's program in C needs nothing; these need an interpreter, its modules
 and the libraries of both.
 """
 
+import functools
 import pathlib
 import re
 import stat
@@ -15,7 +16,7 @@ from initramfs import write_archive
 
 # Not the first in PATH, which may be one that is not installed like a package.
 PYTHON = pathlib.Path("/usr/bin/python3")
-INIT = ROOT / "scripts/bench/guest_tools.py"
+PROGRAMS = ROOT / "scripts/bench"
 TOOLS = (ROOT / "tools/cgroup/memcg_shrinker_maps.py",
          BUILD / "linux/tools/cgroup/memcg_shrinker.py")
 # Of the modules, what nothing here can want.
@@ -49,8 +50,9 @@ def libraries(binaries):
     return sorted(found)
 
 
-def build():
-    """Returns the path of the archive."""
+@functools.cache
+def build(program):
+    """Returns the path of the archive. `program` is the first process."""
     for path in (PYTHON, *TOOLS):
         if not path.is_file():
             raise BenchError(f"{shown(path)} is missing: run 'make deps tree'")
@@ -58,7 +60,8 @@ def build():
     files.update((path, path) for path in modules())
     binaries = [path for path in files if path.suffix != ".py"]
     files.update((path, path) for path in libraries(binaries))
-    files[pathlib.Path("/init")] = INIT
+    files[pathlib.Path("/init")] = PROGRAMS / program
+    files[pathlib.Path("/guest.py")] = PROGRAMS / "guest.py"
     files.update((pathlib.Path("/tools") / path.name, path) for path in TOOLS)
 
     folders = {pathlib.Path(name) for name in ("/dev", "/proc", "/sys", "/tmp")}
@@ -73,4 +76,4 @@ def build():
     members += [(str(path)[1:], stat.S_IFREG | 0o755, source.read_bytes(), (0, 0))
                 for path, source in sorted(files.items())]
     OUT.mkdir(parents=True, exist_ok=True)
-    return write_archive("python.cpio.gz", members)
+    return write_archive(f"{pathlib.Path(program).stem}.cpio.gz", members)

@@ -24,6 +24,7 @@ class Machine:
     memory: int  # in MiB
     cpus: int
     plugin: str = ""  # of TCG: its file and arguments
+    disks: tuple = ()  # what -drive says of them, in the order of their names
 
 
 @dataclasses.dataclass
@@ -64,7 +65,9 @@ def command(machine, kernel, initrd, append):
             "-m", str(machine.memory), "-smp", str(machine.cpus),
             "-kernel", str(kernel), "-initrd", str(initrd), "-append", append,
             "-display", "none", "-monitor", "none", "-serial", "stdio",
-            "-no-reboot", *(["-plugin", machine.plugin] if machine.plugin else [])]
+            "-no-reboot", *(["-plugin", machine.plugin] if machine.plugin else []),
+            *(argument for disk in machine.disks
+              for argument in ("-drive", f"if=virtio,{disk}"))]
 
 
 def die_with_parent():

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the first process of a guest that is a Python program has to do."""
+
+import ctypes
+import json
+import os
+import sys
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+RB_AUTOBOOT = 0x01234567
+
+
+def checked(ret, what):
+    """For calls of LIBC."""
+    if ret < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), what)
+    return ret
+
+
+def mount(kind, where, data=None):
+    os.makedirs(where, exist_ok=True)
+    checked(LIBC.mount(kind.encode(), where.encode(), kind.encode(), 0,
+                       data and data.encode()), where)
+
+
+def write(path, text):
+    with open(path, "w", encoding="ascii") as file:
+        file.write(text)
+
+
+def read(path):
+    with open(path, encoding="ascii") as file:
+        return file.read()
+
+
+def fields(path, separator=None):
+    """A file with a name and a number on each line, as a dictionary."""
+    pairs = (line.split(separator)[:2] for line in read(path).splitlines())
+    return {pair[0]: int(pair[1]) for pair in pairs
+            if len(pair) == 2 and pair[1].lstrip("-").isdigit()}
+
+
+def main(work):
+    """Mounts what everything needs, prints what `work` returns for the
+    arguments after "--" on the kernel's command line, and ends the guest."""
+    try:
+        mount("devtmpfs", "/dev")
+        mount("proc", "/proc")
+        mount("sysfs", "/sys")
+        mount("debugfs", "/sys/kernel/debug")
+        result = work(sys.argv[sys.argv.index("-n"):])
+        print("# MM_RECLAIM_JSON " + json.dumps(result))
+        print("MM_RECLAIM_EXIT code 0", flush=True)
+    except Exception as error:  # pylint: disable=broad-exception-caught
+        print(f"MM_RECLAIM_EXIT error {error!r}", flush=True)
+    # The serial port is slower than the reset.
+    os.sync()
+    LIBC.usleep(100000)
+    LIBC.reboot(RB_AUTOBOOT)

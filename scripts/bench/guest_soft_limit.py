@@ -1,0 +1,617 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""The first process of a guest that shows what soft limits do: makes cgroups,
+runs one of WORKLOADS in them, and prints what it measured or checked.
+
+/dev/vda and /dev/vdb, which is slower, are where data goes that nobody reads
+again, /dev/vdc is for swap.
+"""
+
+import argparse
+import contextlib
+import ctypes
+import errno
+import fcntl
+import json
+import mmap
+import os
+import random
+import select
+import time
+import traceback
+import zlib
+
+import guest
+
+CGROUPS = "/sys/fs/cgroup"
+KNOB = "/proc/sys/vm/memcg_soft_limit"
+LRU_GEN = "/sys/kernel/mm/lru_gen/enabled"
+STATS = "/sys/kernel/debug/mm_reclaim/stats"
+DISK = "/dev/vda"
+SLOW_DISK = "/dev/vdb"
+SWAP = "/dev/vdc"
+PAGE = mmap.PAGESIZE
+MIB = 1 << 20
+CHUNKS = 100
+# What the eater leaves, as in the series.
+LEFT = 400 * MIB
+NO_LIMIT = "-1"
+TICK = 1 / os.sysconf("SC_CLK_TCK")
+
+
+class Failed(Exception):
+    """A check of what must be."""
+
+
+def check(condition, text):
+    if not condition:
+        raise Failed(text)
+
+
+# ---- the machine
+
+def memory():
+    """The bytes of the machine."""
+    return os.sysconf("SC_PHYS_PAGES") * PAGE
+
+
+def available():
+    return os.sysconf("SC_AVPHYS_PAGES") * PAGE
+
+
+def system_time():
+    """Of all CPUs, in seconds: kswapd is part of it."""
+    numbers = guest.read("/proc/stat").splitlines()[0].split()[1:]
+    return sum(int(numbers[i]) for i in (2, 5, 6)) * TICK
+
+
+def clock():
+    """What time is told by, and how fine it is."""
+    times = sorted({time.monotonic_ns() for _ in range(1000)})
+    step = min(after - before for before, after in zip(times, times[1:]))
+    source = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+    return {"source": guest.read(source).strip(), "step_ns": step}
+
+
+def oom_kills():
+    return guest.fields("/proc/vmstat").get("oom_kill", 0)
+
+
+def stat(name):
+    """A counter of ours, or 0 where there is none."""
+    try:
+        return guest.fields(STATS).get(name, 0)
+    except FileNotFoundError:
+        return 0
+
+
+def make_swap():
+    """Writes what mkswap would, and uses it."""
+    header = bytearray(PAGE)
+    with open(SWAP, "r+b", buffering=0) as disk:
+        pages = disk.seek(0, os.SEEK_END) // PAGE
+        # Version 1, the last page, no bad ones.
+        header[1024:1036] = b"".join(number.to_bytes(4, "little")
+                                     for number in (1, pages - 1, 0))
+        header[-10:] = b"SWAPSPACE2"
+        disk.seek(0)
+        disk.write(header)
+        os.fsync(disk.fileno())
+    guest.checked(guest.LIBC.swapon(SWAP.encode(), 0), SWAP)
+
+
+def drop_caches():
+    os.sync()
+    guest.write("/proc/sys/vm/drop_caches", "3")
+
+
+# ---- cgroups
+
+class Group:
+    """A cgroup, with processes that run in it."""
+
+    def __init__(self, name, soft=None, parent=None):
+        self.path = f"{parent.path if parent else CGROUPS}/{name}"
+        os.mkdir(self.path)
+        if soft is not None:
+            self.limit(soft)
+
+    def write(self, name, value):
+        guest.write(f"{self.path}/{name}", str(value))
+
+    def read(self, name):
+        return guest.read(f"{self.path}/{name}").strip()
+
+    def limit(self, soft):
+        self.write("memory.soft_limit_in_bytes", soft)
+
+    def usage(self):
+        """In bytes."""
+        for name in ("memory.usage_in_bytes", "memory.current"):
+            if os.path.exists(f"{self.path}/{name}"):
+                return int(self.read(name))
+        raise FileNotFoundError(self.path)
+
+    def start(self, function, *arguments):
+        return Process(self, function, arguments)
+
+    def run(self, function, *arguments):
+        return self.start(function, *arguments).result()
+
+    def remove(self):
+        # A process that was waited for may still be about to leave it.
+        for _ in range(100):
+            try:
+                os.rmdir(self.path)
+                return
+            except OSError as error:
+                if error.errno != errno.EBUSY:
+                    raise
+            time.sleep(0.02)
+        raise Failed(f"{self.path} stays busy")
+
+
+class Process:
+    """A child in a group, which ends when it is told to and says something."""
+
+    def __init__(self, group, function, arguments):
+        self.said, says = os.pipe()
+        hears, self.tells = os.pipe()
+        self.pid = os.fork()
+        if self.pid:
+            os.close(says)
+            os.close(hears)
+            return
+        status = 1
+        try:
+            os.close(self.said)
+            os.close(self.tells)
+            group.write("cgroup.procs", "0")
+            before = os.times()
+            start = time.monotonic()
+            found = function(hears, *arguments) or {}
+            found["elapsed"] = time.monotonic() - start
+            after = os.times()
+            found["system"] = after.system - before.system
+            os.write(says, json.dumps(found).encode())
+            status = 0
+        except BaseException:  # pylint: disable=broad-exception-caught
+            traceback.print_exc()
+        os._exit(status)
+
+    def status(self, name):
+        """A size in /proc/PID/status, in bytes; 0 if the process is gone."""
+        with contextlib.suppress(OSError):
+            for line in guest.read(f"/proc/{self.pid}/status").splitlines():
+                if line.startswith(f"{name}:"):
+                    return int(line.split()[1]) * 1024
+        return 0
+
+    def ended(self):
+        """Whether it said what it has to say."""
+        return bool(select.select([self.said], [], [], 0)[0])
+
+    def tell(self):
+        """Lets a process that waits go on; a second call has no effect."""
+        if self.tells is not None:
+            os.close(self.tells)
+            self.tells = None
+
+    def wait_until(self, condition):
+        while not condition():
+            check(not self.ended(), "a process ended too early")
+            time.sleep(0.05)
+
+    def result(self):
+        self.tell()
+        with os.fdopen(self.said, "rb") as pipe:
+            found = pipe.read()
+        _, status = os.waitpid(self.pid, 0)
+        check(not status and found,
+              f"a process in a group ended with status {status:#x}")
+        return json.loads(found)
+
+
+# ---- what the processes do
+
+def wait(hears):
+    os.read(hears, 1)
+
+
+def write_stream(_hears, size, disk=DISK):
+    """Writes `size` bytes, all over the disk."""
+    data = bytes(MIB)
+    disk = os.open(disk, os.O_WRONLY)
+    end = os.lseek(disk, 0, os.SEEK_END) // MIB * MIB
+    for at in range(0, size, MIB):
+        os.pwrite(disk, data, at % end)
+
+
+def read_part(_hears, first, size):
+    """Leaves `size` bytes of the disk, from `first`, in the page cache."""
+    disk = os.open(DISK, os.O_RDONLY)
+    for at in range(first, first + size, MIB):
+        os.pread(disk, MIB, at)
+
+
+def read_again(hears, size, total):
+    """Reads `size` bytes of the disk again and again, `total` in all."""
+    for _ in range(total // size):
+        read_part(hears, 0, size)
+
+
+def touch(area, first, size):
+    view = (ctypes.c_char * size).from_buffer(area, first)
+    ctypes.memset(view, 1, size)
+    del view
+
+
+def eat(hears, size, pause, locked=False):
+    """Takes `size` bytes in CHUNKS chunks, and keeps them until told."""
+    area = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    chunk = size // CHUNKS // PAGE * PAGE
+    start = time.monotonic()
+    for i in range(CHUNKS):
+        touch(area, i * chunk, chunk)
+        time.sleep(pause)
+    if locked:
+        address = ctypes.addressof(ctypes.c_char.from_buffer(area))
+        guest.checked(guest.LIBC.mlock(ctypes.c_void_p(address),
+                                       ctypes.c_size_t(size)), "mlock")
+    eaten = time.monotonic() - start
+    if hears is not None:
+        wait(hears)
+    return {"eaten": eaten}
+
+
+def pin(hears, size):
+    """Keeps `size` bytes of the page cache in pipes: reclaim finds these pages
+    like any others, and can't have them."""
+    disk = os.open(DISK, os.O_RDONLY)
+    for _ in range(0, size, MIB):
+        _, into = os.pipe()
+        fcntl.fcntl(into, fcntl.F_SETPIPE_SZ, MIB)
+        room = MIB
+        while room:
+            room -= os.splice(disk, into, room)
+    wait(hears)
+
+
+def compute(_hears, size, first, rounds):
+    """Memory that is used again and again, files, and work for the CPU."""
+    area = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    touch(area, 0, size // PAGE * PAGE)
+    disk = os.open(DISK, os.O_RDONLY)
+    numbers = random.Random(first)
+    found = 0
+    for _ in range(rounds):
+        for i in range(256):
+            at = numbers.randrange(size // MIB) * MIB
+            data = os.pread(disk, MIB, first + i * MIB)
+            found = zlib.crc32(area[at:at + 64 * PAGE], zlib.crc32(data, found))
+    os.close(disk)
+
+
+# ---- benchmarks
+
+def beside_eater(options):
+    """A stream of writes, or reads, beside one that eats nearly all memory."""
+    total = memory()
+    stream, eater = Group("stream", options.soft), Group("eater")
+    samples, peak = [], 0
+    before = system_time()
+    start = time.monotonic()
+    eats = eater.start(eat, total - LEFT, options.pause)
+    if options.reads:
+        streams = stream.start(read_again, total * 9 // 10 // MIB * MIB,
+                               total * 8)
+    else:
+        streams = stream.start(write_stream, total * 2, SLOW_DISK)
+
+    while not streams.ended():
+        swapped = eats.status("VmSwap")
+        peak = max(peak, swapped)
+        samples.append((round(time.monotonic() - start, 3), stream.usage(),
+                        eater.usage(), swapped))
+        time.sleep(0.25)
+    streamed = streams.result()
+    swapped = eats.status("VmSwap")
+    resident = eats.status("VmRSS")
+    check(not eats.ended(), "the eater did not live as long as the other one")
+    ate = eats.result()
+    return {
+        "swap": [swapped], "swap_peak": [max(peak, swapped)],
+        "resident": [resident], "streamed": [streamed["elapsed"]],
+        "ate": [ate["eaten"]], "system": [system_time() - before],
+        "mib": [total * 2 // MIB],
+    }, {"samples": samples}
+
+
+def among_empty(options):
+    """The writer alone, and with empty groups beside it."""
+    total = memory()
+    writer = Group("writer", options.soft)
+
+    def repeat():
+        system, elapsed = [], []
+        for _ in range(options.repeats):
+            drop_caches()
+            before = system_time()
+            elapsed.append(writer.run(write_stream, total * 2)["elapsed"])
+            system.append(system_time() - before)
+        return system, elapsed
+
+    # The kernel learns how fast the disk is.
+    writer.run(write_stream, total * 2)
+    none_system, none = repeat()
+    before = system_time()
+    for number in range(options.n):
+        Group(f"empty{number}")
+    create = system_time() - before
+    some_system, some = repeat()
+    return {
+        "none_system": none_system, "none": none, "some_system": some_system,
+        "some": some, "create_system": [create], "mib": [total * 2 // MIB],
+    }, {}
+
+
+def loads(options):
+    """Two groups that compute, with more memory and files than fit."""
+    total = memory()
+    groups = [Group(f"load{i}", options.soft) for i in range(2)]
+    before = system_time()
+    running = [group.start(compute, total * 30 // 100 // MIB * MIB,
+                           i * 512 * MIB, options.rounds)
+               for i, group in enumerate(groups)]
+    found = [process.result() for process in running]
+    return {
+        "elapsed": [max(each["elapsed"] for each in found)],
+        "system": [system_time() - before],
+        "swap": [guest.fields("/proc/vmstat").get("pswpout", 0) * PAGE],
+    }, {}
+
+
+# ---- checks
+
+def knob(_options):
+    """The files, with good and bad input."""
+    group = Group("g")
+    other = f"{CGROUPS}/memory.soft_limit_in_bytes"
+    unlimited = int(group.read("memory.soft_limit_in_bytes"))
+
+    def refused(path, text, number):
+        try:
+            guest.write(path, text)
+        except OSError as error:
+            check(error.errno == number, f"{path}: {text!r} gives {error}")
+        else:
+            raise Failed(f"{path} takes {text!r}")
+
+    guest.write(KNOB, "0")
+    group.limit(MIB)
+    check(int(group.read("memory.soft_limit_in_bytes")) == unlimited,
+          "a limit is stored although soft limits are off")
+    guest.write(KNOB, "1")
+    for text, value in (("0", 0), ("3M", 3 * MIB), ("1G", 1 << 30),
+                        (NO_LIMIT, unlimited), (str(PAGE * 5 + 1), PAGE * 5)):
+        group.limit(text)
+        found = int(group.read("memory.soft_limit_in_bytes"))
+        check(found == value, f"{text} reads as {found}")
+    group.limit("7M")
+    for text in ("x", "-2", "1X", "7M 8M"):
+        refused(f"{group.path}/memory.soft_limit_in_bytes", text, errno.EINVAL)
+    check(int(group.read("memory.soft_limit_in_bytes")) == 7 * MIB,
+          "bad input changes the limit")
+    refused(other, "5M", errno.EINVAL)
+    for text in ("2", "yes", "-1"):
+        refused(KNOB, text, errno.EINVAL)
+    check(guest.read(KNOB).strip() == "1", "bad input changes the knob")
+
+    guest.write(KNOB, "0")
+    check(int(group.read("memory.soft_limit_in_bytes")) == unlimited,
+          "a limit is shown although soft limits are off")
+    guest.write(KNOB, "1")
+    check(int(group.read("memory.soft_limit_in_bytes")) == 7 * MIB,
+          "the limit is lost when soft limits are off for a while")
+    group.remove()
+    return {}, {}
+
+
+def late(_options):
+    """Who was in excess before soft limits were on is found."""
+    guest.write(KNOB, "1")
+    group = Group("g", 0)
+    guest.write(KNOB, "0")
+    eats = group.start(eat, 32 * MIB, 0)
+    eats.wait_until(lambda: eats.status("VmRSS") >= 32 * MIB)
+    guest.write(KNOB, "1")
+    check(stat("memcgs_in_excess") == 1, "the group in excess is not known")
+    group.limit(NO_LIMIT)
+    check(stat("memcgs_in_excess") == 0, "the group is still in excess")
+    group.limit(MIB)
+    check(stat("memcgs_in_excess") == 1, "the group is not in excess again")
+    eats.result()
+    group.remove()
+    return {}, {}
+
+
+def lost(groups, function):
+    """What each of the groups lost while `function` ran."""
+    before = [group.usage() for group in groups]
+    function()
+    return [max(0, old - group.usage()) for old, group in zip(before, groups)]
+
+
+def parent(options):
+    """Only a parent is in excess, by what its children have."""
+    part = memory() * 15 // 100 // MIB * MIB
+    top, other = Group("top"), Group("other")
+    children = [Group(f"child{i}", parent=top) for i in range(2)]
+    hungry = Group("hungry")
+
+    def fill():
+        drop_caches()
+        for i, group in enumerate((*children, other, other)):
+            group.run(read_part, i * part, part)
+        # Less than what top has too much.
+        wanted = available() + part
+        return lost((top, other), lambda: hungry.run(lambda _: eat(
+            None, wanted, 0)))
+
+    guest.write(KNOB, "0")
+    from_top, from_other = fill()
+    check(from_other > from_top // 4,
+          f"without soft limits, {from_other // MIB} MiB come from the other "
+          f"group, and {from_top // MIB} from the one: this shows nothing")
+    guest.write(KNOB, "1")
+    top.limit(0)
+    in_excess = stat("memcgs_in_excess")
+    from_top, from_other = fill()
+    found = f"{from_top // MIB} MiB from the group in excess, and " \
+            f"{from_other // MIB} from the other one"
+    check(from_top > part // 2 and from_other < from_top // 10, found)
+    return {"from_top": [from_top], "from_other": [from_other],
+            "in_excess": [in_excess]}, {}
+
+
+def refused(_options):
+    """A mark that is left although the group has nothing any more: the walk
+    refuses everybody."""
+    guest.write(KNOB, "1")
+    group, writer = Group("stale"), Group("writer")
+    eats = group.start(eat, 200 * PAGE, 0)
+    eats.wait_until(lambda: group.usage() >= 100 * PAGE)
+    group.limit(0)
+    eats.result()
+    # With what each CPU keeps charged for the next time.
+    while group.usage():
+        group.write("memory.force_empty", "0")
+    check(stat("memcgs_in_excess") == 1, "there is no such mark")
+    passes, vain = stat("excess_passes"), stat("excess_passes_in_vain")
+    kills = oom_kills()
+    writer.run(write_stream, memory() * 2)
+    passes = stat("excess_passes") - passes
+    vain = stat("excess_passes_in_vain") - vain
+    check(passes > 0, "reclaim did not look for groups in excess")
+    check(vain == passes, f"{vain} of {passes} first passes were in vain")
+    check(oom_kills() == kills, "a process was killed")
+    group.limit(NO_LIMIT)
+    check(stat("memcgs_in_excess") == 0, "the mark stays")
+    return {"passes": [passes]}, {}
+
+
+def unreclaimable(options):
+    """A group is in excess by memory that can't be reclaimed."""
+    if options.knob:
+        guest.write(KNOB, "1")
+    top = Group("top")
+    locked, writer = Group("locked", 0, top), Group("writer", parent=top)
+    part = memory() // 4 // MIB * MIB
+    kills = oom_kills()
+    eats = locked.start(pin, part) if options.pinned else \
+        locked.start(eat, part, 0, True)
+    eats.wait_until(lambda: locked.usage() >= part)
+    writer.run(write_stream, memory() * 2)
+    # Now it is the limit of a group that both are in.
+    top.write("memory.limit_in_bytes", part + 64 * MIB)
+    writer.run(write_stream, memory() // 2)
+    check(not eats.ended(), "the group in excess has lost its process")
+    eats.result()
+    check(oom_kills() == kills, "a process was killed")
+    return {"passes": [stat("excess_passes")]}, {}
+
+
+def come_and_go(options):
+    """Groups in excess are made and removed while memory is short, and their
+    limits and the knob change."""
+    guest.write(KNOB, "1")
+    before = stat("memcgs_in_excess")
+    writer, top = Group("writer", 0), Group("top")
+    running = [writer.start(write_stream, memory() * options.rounds)]
+
+    def churn(hears, number):
+        made = []
+        count = 0
+        numbers = random.Random(number)
+        while not running[0].ended():
+            group = Group(f"g{number}.{count}", numbers.choice((0, MIB, None)),
+                          numbers.choice((top, top, *made[-1:])))
+            group.run(lambda _: eat(None, 2 * MIB, 0))
+            group.run(read_part, numbers.randrange(512) * MIB, 2 * MIB)
+            made.append(group)
+            count += 1
+            if len(made) > 4:
+                for group in reversed(made):
+                    group.limit(numbers.choice((0, NO_LIMIT)))
+                    group.remove()
+                made = []
+            if number == 0 and count % 8 == 0:
+                guest.write(KNOB, "0")
+                guest.write(KNOB, "1")
+        for group in reversed(made):
+            group.remove()
+        return {"count": count}
+
+    churning = [top.start(churn, i) for i in range(2)]
+    counts = [each.result()["count"] for each in churning]
+    running[0].result()
+    check(min(counts) >= 10, f"only {counts} groups were made")
+    # Its cache may be large still; no one else's is.
+    writer.limit(NO_LIMIT)
+    top.limit(NO_LIMIT)
+    check(stat("memcgs_in_excess") == before,
+          f"{stat('memcgs_in_excess')} groups are in excess, and none is left")
+    return {"groups": [sum(counts)]}, {}
+
+
+WORKLOADS = {function.__name__: function for function in (
+    beside_eater, among_empty, loads, knob, late, parent, refused,
+    unreclaimable, come_and_go)}
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("-n", type=int, default=1)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--v2", action="store_true")
+    parser.add_argument("--lru", choices=("classic", "mglru"), default="classic")
+    parser.add_argument("--soft", default=None)
+    parser.add_argument("--reads", action="store_true")
+    parser.add_argument("--pinned", action="store_true")
+    parser.add_argument("--no-swap", action="store_true")
+    parser.add_argument("--pause", type=float, default=0.03)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("workload", choices=WORKLOADS)
+    return parser.parse_args(arguments)
+
+
+def work(arguments):
+    options = parse(arguments)
+    options.knob = os.path.exists(KNOB)
+    # Everybody runs in a group of v1, or in the root.
+    if options.v2:
+        guest.mount("cgroup2", CGROUPS)
+        guest.write(f"{CGROUPS}/cgroup.subtree_control", "+memory")
+    else:
+        guest.mount("cgroup", CGROUPS, "memory")
+    guest.write(LRU_GEN, "y" if options.lru == "mglru" else "n")
+    if not options.no_swap:
+        make_swap()
+    # The last one to close it would take its page cache along.
+    with open(DISK, "rb", buffering=0), open(SLOW_DISK, "rb", buffering=0):
+        series, more = WORKLOADS[options.workload](options)
+    return {
+        "n": options.n, "cgroup": "v2" if options.v2 else "v1",
+        "lru": options.lru, "series": series,
+        "knob": guest.read(KNOB).strip() if options.knob else None,
+        "oom_kills": oom_kills(), "passes": stat("excess_passes"),
+        "in_vain": stat("excess_passes_in_vain"),
+        "memory": memory(), "kernel": os.uname().release,
+        "implementation": "rust" if os.path.exists(STATS) else "c",
+        "clock": clock(),
+        **more,
+    }
+
+
+guest.main(work)

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a guest needs in which guest_soft_limit.py runs."""
+
+import python_guest
+from common import OUT
+
+SWAP = 1536 << 20
+# In bytes per second.
+DISK_SPEED = 200_000_000
+
+
+def build():
+    """Returns the path of the initramfs."""
+    return python_guest.build("guest_soft_limit.py")
+
+
+def disks():
+    """Two where data goes that nobody reads again, and swap. The first one
+    takes what it gets at once, the second one as fast as a real disk."""
+    OUT.mkdir(parents=True, exist_ok=True)
+    swap = OUT / "swap.img"
+    with open(swap, "wb") as file:
+        file.truncate(SWAP)
+    null = "driver=null-co,size=4G,read-zeroes=on"
+    return (null, f"{null},throttling.bps-write={DISK_SPEED}",
+            f"file={swap},format=raw,cache=unsafe")
