@@ -104,7 +104,8 @@ fn update_one<G: Limited>(group: &G) {
             return;
         }
         // ORDERING: Fully ordered before usage and limit are read again. Of two that update the
-        // same group, the one that changes the mark last sees what the other one saw.
+        // same group, the one that changes the mark last sees what the other one saw, unless the
+        // tries are used up: then the mark may be wrong until the next update.
         if !exceeds {
             unmark(group);
         } else if !excess.flags.set(IN_EXCESS) {
