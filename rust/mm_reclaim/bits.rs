@@ -113,7 +113,8 @@ pub(crate) fn first_from(
     let at = start / AtomicBits::LEN;
     let mut from = start % AtomicBits::LEN;
 
-    (at..)
+    // Not `at..`, which panics on overflow.
+    (at..u32::MAX)
         .zip(words.get(at as usize..)?)
         .find_map(|(at, word)| {
             let mut bits = choose(word.load()).starting_at(core::mem::take(&mut from));
