@@ -10,8 +10,8 @@ export KSRC QUICK N
 unexport MAKEFLAGS MFLAGS MAKEOVERRIDES VARIANT ARCH
 
 .PHONY: help deps tree kernel kernels kunit test mutants bench bench-scale \
-	bench-softlimit bench-profile boots lint series ncheck rustavailable \
-	clean distclean
+	bench-softlimit bench-profile boots lint series ncheck objcheck \
+	rustavailable clean distclean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | \
@@ -63,6 +63,9 @@ series: tree ## write the mail-ready series to build/series
 
 ncheck: tree ## show that MEMCG_SHRINKER_RUST=n changes no code
 	@scripts/ncheck
+
+objcheck: deps kernels ## check the built code: no panics, and little stack
+	@scripts/obj/check
 
 rustavailable: tree ## check that the kernel accepts the Rust toolchain
 	@scripts/rustavailable
