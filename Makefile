@@ -10,7 +10,7 @@ export KSRC QUICK N
 unexport MAKEFLAGS MFLAGS MAKEOVERRIDES VARIANT ARCH
 
 .PHONY: help deps tree kernel kernels kunit test mutants bench bench-scale \
-	bench-softlimit bench-profile boots lint series ncheck objcheck \
+	bench-softlimit bench-profile boots litmus lint series ncheck objcheck \
 	rustavailable clean distclean
 
 help: ## this list
@@ -54,6 +54,9 @@ bench-profile: deps kernels ## count the instructions of the hot paths, by funct
 boots: deps kernels ## boot the Rust kernel in each way in which it must work
 	@scripts/kernel debug x86_64
 	@scripts/bench/boots
+
+litmus: tree ## prove the protocols by the kernel's memory model, with herd7
+	@tests/litmus/run
 
 lint: tree ## checkpatch, rustfmt, clippy and W=1 on the series
 	@scripts/lint
