@@ -20,9 +20,15 @@
 use kernel::{
     alloc::Flags,
     prelude::*,
-    sync::rcu::{
-        self,
-        Guard, //
+    sync::{
+        barrier::{
+            smp_mb,
+            Full, //
+        },
+        rcu::{
+            self,
+            Guard, //
+        }, //
     }, //
 };
 
@@ -94,7 +100,14 @@ impl Map {
             // Not `count()`, which panics on overflow.
             let nr = missing().fold(0usize, |nr, _| nr.saturating_add(1));
             if nr == 0 {
-                return Ok(());
+                // ORDERING: The nodes are read again after the units were found, as whoever has
+                // installed these may not have looked for another node yet; pairs with the addition
+                // of a node, after which the tables are read.
+                smp_mb(Full);
+                if missing().next().is_none() {
+                    return Ok(());
+                }
+                continue;
             }
 
             let mut units = KVVec::with_capacity(nr, flags)?;

@@ -158,7 +158,8 @@ impl<O: Owner> Info<'_, O> {
             // ORDERING: Fully ordered before the map is read; pairs with `Map::close`, after which
             // `unlist` reads the bit.
             if self.owner.bitmap(self.node).set(id) && self.owner.map().is_closed() {
-                self.unlist();
+                // By now the memcg may have given its id back.
+                self.unlist_id(id);
             }
         }
     }
