@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The C functions and constants that the crate uses, under their own names.
+
+#![allow(non_camel_case_types)]
+
+use core::{
+    ffi::c_void,
+    mem::size_of, //
+};
+
+use crate::{
+    model,
+    sync::{
+        atomic::Atomic,
+        Refcount, //
+    }, //
+};
+
+/// Flags of an allocation.
+pub type gfp_t = u32;
+
+/// `DEF_PRIORITY` of `mm/internal.h`.
+pub const DEF_PRIORITY: u32 = 12;
+/// As many nodes as there can be.
+pub const MAX_NUMNODES: u32 = 4;
+/// Ids of memcgs. Fewer than in the kernel, so that there is one summary: a search through more of
+/// them, which are zero, has nothing to race with.
+pub const SHRINKER_MEMCG_IDS: u32 = 64 * 64;
+/// The size of a unit, whose atomics are larger here.
+pub const SHRINKER_UNIT_SIZE: u32 = size_of::<Unit>() as u32;
+
+#[repr(C)]
+struct Unit {
+    refcount: Refcount,
+    bits: Atomic<usize>,
+    nr_deferred: [Atomic<isize>; 64],
+}
+
+/// What RCU queues.
+pub struct callback_head(());
+
+/// The function that RCU calls.
+pub type rcu_callback_t = Option<unsafe extern "C" fn(*mut callback_head)>;
+
+/// Calls `func` after a grace period.
+///
+/// # Safety
+///
+/// As in C: `func` may be called with `head` as soon as nobody is left who held the read-side lock
+/// now.
+pub unsafe fn call_rcu(head: *mut callback_head, func: rcu_callback_t) {
+    if let Some(func) = func {
+        model::call_rcu(head, func);
+    }
+}
+
+/// Allocates a zeroed unit.
+///
+/// # Safety
+///
+/// None.
+pub unsafe fn shrinker_unit_zalloc(_flags: gfp_t, _node: i32) -> *mut c_void {
+    model::zalloc()
+}
+
+/// Frees a unit.
+///
+/// # Safety
+///
+/// `unit` must come from [`shrinker_unit_zalloc`], and nobody may use it any more.
+pub unsafe fn shrinker_unit_free(unit: *mut c_void) {
+    model::free(unit);
+}
+
+/// Returns the possible node after `last`.
+///
+/// # Safety
+///
+/// None.
+pub unsafe extern "C" fn next_possible_node(last: i32) -> i32 {
+    model::next_node(last, model::possible_nodes())
+}
+
+/// Returns the node with memory after `last`.
+///
+/// # Safety
+///
+/// None.
+pub unsafe extern "C" fn next_shrinker_node(last: i32) -> i32 {
+    model::next_node(last, model::nodes_with_memory())
+}

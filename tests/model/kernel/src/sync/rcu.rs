@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The read-side lock of RCU.
+
+use core::marker::PhantomData;
+
+use crate::model;
+
+/// Evidence that the read-side lock is held.
+pub struct Guard {
+    number: u64,
+    _not_send: PhantomData<*mut ()>,
+}
+
+/// Takes the read-side lock.
+pub fn read_lock() -> Guard {
+    Guard {
+        number: model::rcu_read_lock(),
+        _not_send: PhantomData,
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        model::rcu_read_unlock(self.number);
+    }
+}

@@ -1,0 +1,810 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! The protocols of Documentation/mm/mm_reclaim.rst, in every interleaving of two or three threads.
+//!
+//! Each test names the mutants of tests/mutants/mutants.toml that fail it by the key `model` there;
+//! tests/model/run shows that they do.
+
+use kernel::{
+    alloc::flags::GFP_KERNEL,
+    model::{
+        self,
+        Options, //
+    },
+    sync::rcu, //
+};
+use std::rc::Rc;
+
+use crate::{
+    excess,
+    excess::Limited,
+    id::Id,
+    info::Owner,
+    lifecycle,
+    memcg::{
+        MemCgroup,
+        World, //
+    },
+    memcg_bitmap::MemcgId,
+    node::Node,
+    shrinker::{
+        Shrinker,
+        Target,
+        SHRINKERS, //
+    },
+    unit::Unit,
+    walk, //
+};
+
+/// What the threads of a test share.
+struct Scene {
+    world: World,
+    shrinkers: Vec<(&'static Shrinker, Id)>,
+}
+
+impl Scene {
+    /// Creates memcgs with these ids below the root, and registers shrinkers.
+    fn new(ids: &[i32], nr_shrinkers: usize) -> Self {
+        let world = World::new(ids);
+        let shrinkers = (0..nr_shrinkers).map(|_| register(Shrinker::new()));
+
+        Self {
+            shrinkers: shrinkers.collect(),
+            world,
+        }
+    }
+
+    fn memcg(&self, at: usize) -> &MemCgroup {
+        &self.world.memcgs[at]
+    }
+
+    /// Gives the memcg at `at` units for all shrinkers.
+    fn install(self, at: usize) -> Self {
+        for &(_, id) in &self.shrinkers {
+            lifecycle::install(self.memcg(at), id, GFP_KERNEL).unwrap();
+        }
+        self
+    }
+
+    /// What `list_lru_add()` does: an object appears, and then the bit is set.
+    fn add_object(&self, at: usize, which: usize) {
+        let (shrinker, id) = self.shrinkers[which];
+
+        shrinker.add_object(self.memcg(at));
+        assert!(self.memcg(at).info(node()).set(id), "no unit");
+    }
+
+    fn walk(&self, at: usize) {
+        walk_memcg(self.memcg(at));
+    }
+
+    /// Checks that a walk of all memcgs would find all objects of one that is online.
+    fn check_found(&self, at: usize) {
+        let memcg = self.memcg(at);
+        let info = memcg.info(node());
+
+        for &(shrinker, id) in &self.shrinkers {
+            if shrinker.count(memcg) != 0 {
+                assert!(info.is_set(id), "there is an object, but no bit");
+                assert!(info.is_pending(id), "there is a bit, but no summary");
+                assert!(info.is_listed(), "there is a summary, but no list");
+                let listed = memcg.list().next(1);
+                assert!(listed.is_some(), "the list does not find its bit");
+            }
+        }
+    }
+}
+
+fn node() -> Node {
+    Node::possible().next().unwrap()
+}
+
+fn register(shrinker: &'static Shrinker) -> (&'static Shrinker, Id) {
+    let id = lifecycle::register(shrinker.initialize()).unwrap();
+
+    shrinker.register();
+    (shrinker, id)
+}
+
+fn walk_memcg(memcg: &MemCgroup) {
+    walk::shrink_memcg(&Target {
+        memcg,
+        node: node(),
+        gfp_mask: GFP_KERNEL.as_raw(),
+        priority: 0,
+    });
+}
+
+/// Walks all memcgs but the root, as `drop_slab()` does.
+fn walk_all(scene: &Scene) {
+    let root = scene.memcg(0);
+    let mut pos = 1;
+
+    while let Some(step) = walk::next_shrinkable(root, node(), &mut pos) {
+        walk_memcg(step.get(root));
+    }
+}
+
+/// Explores what `bodies` do at the same time with what `setup` made, and checks the outcome.
+fn explore<const N: usize>(
+    options: Options,
+    setup: fn() -> Scene,
+    bodies: [fn(&Scene); N],
+    check: fn(&Scene),
+) {
+    model::check(options, move || {
+        let scene = Rc::new(setup());
+
+        model::race(bodies.map(|body| {
+            let scene = scene.clone();
+            Box::new(move || body(&scene)) as Box<dyn FnOnce()>
+        }));
+        check(&scene);
+    });
+}
+
+/// Set against clear, and the summary and the list above it.
+mod set_clear {
+    use super::*;
+
+    /// A memcg with a unit for one shrinker.
+    fn installed() -> Scene {
+        Scene::new(&[1], 1).install(1)
+    }
+
+    /// Its bit is set, and there is no object: a walk clears it.
+    fn bit() -> Scene {
+        let scene = installed();
+
+        scene.memcg(1).info(node()).set(scene.shrinkers[0].1);
+        scene
+    }
+
+    /// Its bit was cleared by a walk, which left summary and list to the next one.
+    fn summary() -> Scene {
+        let scene = bit();
+
+        scene.memcg(1).info(node()).clear(scene.shrinkers[0].1);
+        scene
+    }
+
+    #[test]
+    fn object_against_walk() {
+        explore(
+            Options::default(),
+            bit,
+            [|scene| scene.add_object(1, 0), |scene| scene.walk(1)],
+            |scene| scene.check_found(1),
+        );
+    }
+
+    #[test]
+    fn object_against_settling_walk() {
+        explore(
+            Options::default(),
+            summary,
+            [|scene| scene.add_object(1, 0), |scene| scene.walk(1)],
+            |scene| scene.check_found(1),
+        );
+    }
+
+    #[test]
+    fn object_against_walk_of_all() {
+        explore(
+            Options::default(),
+            summary,
+            [|scene| scene.add_object(1, 0), walk_all],
+            |scene| scene.check_found(1),
+        );
+    }
+
+    #[test]
+    fn object_against_two_walks() {
+        explore(
+            Options {
+                preemptions: Some(2),
+                ..Options::default()
+            },
+            bit,
+            [
+                |scene| scene.add_object(1, 0),
+                |scene| scene.walk(1),
+                |scene| scene.walk(1),
+            ],
+            |scene| scene.check_found(1),
+        );
+    }
+
+    #[test]
+    fn two_objects_against_walk() {
+        explore(
+            Options {
+                preemptions: Some(2),
+                ..Options::default()
+            },
+            || {
+                let scene = Scene::new(&[1], 2).install(1);
+                let info = scene.memcg(1).info(node());
+
+                info.set(scene.shrinkers[0].1);
+                info.clear(scene.shrinkers[0].1);
+                scene
+            },
+            [
+                |scene| scene.add_object(1, 0),
+                |scene| scene.add_object(1, 1),
+                |scene| scene.walk(1),
+            ],
+            |scene| scene.check_found(1),
+        );
+    }
+
+    /// A walk settles the summary of one unit while another one, which shares it, is installed and
+    /// gets its first bit.
+    #[test]
+    fn first_object_against_settling_walk() {
+        explore(
+            Options::default(),
+            summary,
+            [
+                |scene| {
+                    let memcg = scene.memcg(1);
+                    let id = Id::new(Unit::LEN, 0);
+
+                    lifecycle::install(memcg, id, GFP_KERNEL).unwrap();
+                    assert!(memcg.info(node()).set(id));
+                },
+                |scene| scene.walk(1),
+            ],
+            |scene| {
+                let info = scene.memcg(1).info(node());
+                let id = Id::new(Unit::LEN, 0);
+
+                assert!(info.is_set(id) && info.is_pending(id) && info.is_listed());
+            },
+        );
+    }
+
+    /// A bit without a unit.
+    #[test]
+    fn stray_against_walk() {
+        explore(
+            Options::default(),
+            || {
+                let scene = Scene::new(&[1], 1);
+
+                scene.memcg(1).info(node()).set_stray();
+                scene
+            },
+            [
+                |scene| {
+                    let (shrinker, id) = scene.shrinkers[0];
+
+                    shrinker.add_object(scene.memcg(1));
+                    assert!(!scene.memcg(1).info(node()).set(id));
+                },
+                |scene| scene.walk(1),
+            ],
+            |scene| {
+                let info = scene.memcg(1).info(node());
+
+                assert!(!info.is_idle() && info.is_listed());
+            },
+        );
+    }
+}
+
+/// Installs against each other, against bits and against nodes.
+mod install {
+    use super::*;
+
+    /// Ids in other units than the first one.
+    fn other() -> Id {
+        Id::new(1, 0)
+    }
+
+    fn third() -> Id {
+        Id::new(2, 0)
+    }
+
+    /// Bits are set in units that a new table shares with the old one.
+    #[test]
+    fn set_against_grow() {
+        explore(
+            Options::default(),
+            || {
+                let scene = Scene::new(&[1], 1).install(1);
+
+                lifecycle::install(scene.memcg(1), other(), GFP_KERNEL).unwrap();
+                scene
+            },
+            [
+                |scene| {
+                    scene.add_object(1, 0);
+                    assert!(scene.memcg(1).info(node()).set(other()));
+                },
+                |scene| lifecycle::install(scene.memcg(1), third(), GFP_KERNEL).unwrap(),
+            ],
+            |scene| {
+                let info = scene.memcg(1).info(node());
+
+                scene.check_found(1);
+                assert!(info.is_set(other()));
+                assert!(info.is_installed(third()));
+                assert_eq!(scene.memcg(1).map().nr_units(), 3);
+            },
+        );
+    }
+
+    /// The first unit against a setter that may find it: everything in it is initialized then.
+    #[test]
+    fn set_against_first_install() {
+        explore(
+            Options::default(),
+            || Scene::new(&[1], 1),
+            [
+                |scene| {
+                    let (shrinker, id) = scene.shrinkers[0];
+                    let info = scene.memcg(1).info(node());
+
+                    if info.is_installed(id) {
+                        shrinker.add_object(scene.memcg(1));
+                        assert!(info.set(id), "a unit vanished");
+                    }
+                },
+                |scene| {
+                    lifecycle::install(scene.memcg(1), scene.shrinkers[0].1, GFP_KERNEL).unwrap();
+                },
+            ],
+            |scene| scene.check_found(1),
+        );
+    }
+
+    #[test]
+    fn install_against_install() {
+        explore(
+            Options::default(),
+            || Scene::new(&[1], 1),
+            [
+                |scene| lifecycle::install(scene.memcg(1), other(), GFP_KERNEL).unwrap(),
+                |scene| lifecycle::install(scene.memcg(1), third(), GFP_KERNEL).unwrap(),
+            ],
+            |scene| {
+                let info = scene.memcg(1).info(node());
+
+                assert!(info.is_installed(other()) && info.is_installed(third()));
+                assert_eq!(scene.memcg(1).map().nr_units(), 2);
+            },
+        );
+    }
+
+    /// Of two units for the same ids only one may become visible, as a bit may be set in it.
+    #[test]
+    fn install_against_same_install() {
+        fn install_and_set(scene: &Scene) {
+            let memcg = scene.memcg(1);
+
+            lifecycle::install(memcg, scene.shrinkers[0].1, GFP_KERNEL).unwrap();
+            scene.add_object(1, 0);
+        }
+
+        explore(
+            Options::default(),
+            || Scene::new(&[1], 1),
+            [install_and_set, |scene| {
+                lifecycle::install(scene.memcg(1), scene.shrinkers[0].1, GFP_KERNEL).unwrap();
+            }],
+            |scene| {
+                scene.check_found(1);
+                assert_eq!(scene.memcg(1).map().nr_units(), 1);
+            },
+        );
+    }
+
+    #[test]
+    fn three_installs() {
+        explore(
+            Options {
+                preemptions: Some(2),
+                ..Options::default()
+            },
+            || Scene::new(&[1], 1),
+            [
+                |scene| lifecycle::install(scene.memcg(1), other(), GFP_KERNEL).unwrap(),
+                |scene| lifecycle::install(scene.memcg(1), other(), GFP_KERNEL).unwrap(),
+                |scene| lifecycle::install(scene.memcg(1), third(), GFP_KERNEL).unwrap(),
+            ],
+            |scene| assert_eq!(scene.memcg(1).map().nr_units(), 2),
+        );
+    }
+
+    /// A node gets memory meanwhile: either the installer sees it, or the one who adds it sees the
+    /// unit and installs the same on the new node.
+    #[test]
+    fn install_against_new_node() {
+        explore(
+            Options {
+                nodes_change: true,
+                ..Options::default()
+            },
+            || Scene::new(&[], 0),
+            [
+                |scene| lifecycle::install(scene.memcg(0), other(), GFP_KERNEL).unwrap(),
+                |_| {
+                    let node = Node::possible().nth(1).unwrap();
+
+                    model::add_node(node.as_raw());
+                    lifecycle::add_node(node).unwrap();
+                },
+            ],
+            |scene| {
+                for node in Node::possible() {
+                    assert!(scene.memcg(0).info(node).is_installed(other()));
+                }
+            },
+        );
+    }
+}
+
+/// Going offline.
+mod offline {
+    use super::*;
+
+    /// Atomics, with the counters of two memcgs' units.
+    fn counters() -> Options {
+        Options {
+            nr_objects: 192,
+            ..Options::default()
+        }
+    }
+
+    #[test]
+    fn install_against_close() {
+        explore(
+            counters(),
+            || Scene::new(&[1], 1),
+            [
+                |scene| {
+                    lifecycle::install(scene.memcg(1), scene.shrinkers[0].1, GFP_KERNEL).unwrap();
+                },
+                |scene| scene.memcg(1).go_offline(),
+            ],
+            |scene| {
+                assert!(scene.memcg(1).map().is_closed());
+                assert_eq!(scene.memcg(1).map().nr_units(), 0);
+            },
+        );
+    }
+
+    /// All the work that was left over arrives at the parent, once.
+    #[test]
+    fn deferred_against_close() {
+        explore(
+            counters(),
+            || Scene::new(&[1], 1).install(1),
+            [
+                |scene| {
+                    lifecycle::add_deferred(scene.memcg(1), node(), scene.shrinkers[0].1, 5);
+                },
+                |scene| scene.memcg(1).go_offline(),
+            ],
+            |scene| {
+                let nr = scene
+                    .memcg(0)
+                    .info(node())
+                    .nr_deferred(scene.shrinkers[0].1);
+
+                assert_eq!(nr, 5, "left over: {nr} of 5");
+            },
+        );
+    }
+
+    /// Who is gone is not listed.
+    #[test]
+    fn set_against_close() {
+        explore(
+            counters(),
+            || Scene::new(&[1], 1).install(1),
+            [
+                |scene| scene.add_object(1, 0),
+                |scene| lifecycle::offline(scene.memcg(1)),
+            ],
+            |scene| assert!(!scene.memcg(1).info(node()).is_listed(), "still listed"),
+        );
+    }
+
+    #[test]
+    fn walk_against_close() {
+        explore(
+            Options {
+                preemptions: None,
+                ..counters()
+            },
+            || {
+                let scene = Scene::new(&[1], 1).install(1);
+
+                scene.add_object(1, 0);
+                scene
+            },
+            [walk_all, |scene| lifecycle::offline(scene.memcg(1))],
+            |scene| assert!(!scene.memcg(1).info(node()).is_listed(), "still listed"),
+        );
+    }
+}
+
+/// The list of memcgs.
+mod list {
+    use super::*;
+
+    fn id(id: i32) -> MemcgId {
+        MemcgId::from_raw(id).unwrap()
+    }
+
+    /// Two memcgs in one word of the bitmap.
+    #[test]
+    fn list_against_neighbour() {
+        explore(
+            Options::default(),
+            || {
+                let scene = Scene::new(&[], 0);
+
+                scene.memcg(0).list().set(id(70));
+                scene
+            },
+            [
+                |scene| {
+                    scene.memcg(0).list().set(id(100));
+                },
+                |scene| scene.memcg(0).list().clear(id(70)),
+            ],
+            |scene| assert!(scene.memcg(0).list().next(1) == Some(id(100)), "not found"),
+        );
+    }
+
+    /// A memcg goes offline, and another one gets its id, and an object, while a walk takes the id
+    /// off the list.
+    #[test]
+    fn unlist_against_new_owner() {
+        explore(
+            Options {
+                nr_objects: 192,
+                preemptions: None,
+                ..Options::default()
+            },
+            || {
+                let scene = Scene::new(&[1, 0], 1).install(1).install(2);
+
+                scene.memcg(1).info(node()).set(scene.shrinkers[0].1);
+                scene
+            },
+            [
+                |scene| {
+                    scene.memcg(1).go_offline();
+                    scene.memcg(2).take_id(1);
+                    scene.add_object(2, 0);
+                },
+                walk_all,
+            ],
+            |scene| scene.check_found(2),
+        );
+    }
+}
+
+/// Ids.
+mod ids {
+    use super::*;
+
+    /// Who finds a shrinker finds it initialized, also while the table grows.
+    #[test]
+    fn lookup_against_register() {
+        explore(
+            Options::default(),
+            || Scene::new(&[], 0),
+            [
+                |_| {
+                    let guard = rcu::read_lock();
+
+                    if let Some(shrinker) = SHRINKERS.get(Id::new(0, 0), &guard) {
+                        assert!(shrinker.is_initialized(), "found too early");
+                    }
+                },
+                |_| {
+                    register(Shrinker::new());
+                },
+            ],
+            |_| {
+                assert_eq!(SHRINKERS.iter().count(), 1);
+            },
+        );
+    }
+
+    /// A table that is full gives way to a larger one while somebody reads it.
+    #[test]
+    fn lookup_against_growth() {
+        explore(
+            Options {
+                nr_objects: 256,
+                ..Options::default()
+            },
+            || Scene::new(&[], Unit::LEN as usize),
+            [
+                |_| {
+                    let guard = rcu::read_lock();
+
+                    assert!(SHRINKERS.get(Id::new(0, 5), &guard).is_some());
+                    assert!(SHRINKERS.get(Id::new(0, 9), &guard).is_some());
+                },
+                |_| {
+                    register(Shrinker::new());
+                },
+            ],
+            |_| {
+                assert_eq!(SHRINKERS.iter().count(), 65);
+            },
+        );
+    }
+
+    /// A walk that meets a bit whose shrinker is gone, while another shrinker gets the id and an
+    /// object.
+    #[test]
+    fn walk_against_new_owner() {
+        explore(
+            Options {
+                preemptions: None,
+                ..Options::default()
+            },
+            || {
+                let mut scene = Scene::new(&[1], 1).install(1);
+                let (_, id) = scene.shrinkers[0];
+
+                scene.memcg(1).info(node()).set(id);
+                lifecycle::unregister(id);
+                scene.shrinkers = vec![(Shrinker::new(), id)];
+                scene
+            },
+            [
+                |scene| {
+                    let (shrinker, id) = scene.shrinkers[0];
+                    let new = lifecycle::register(shrinker.initialize()).unwrap();
+
+                    assert!(new == id);
+                    scene.add_object(1, 0);
+                    shrinker.register();
+                },
+                |scene| scene.walk(1),
+            ],
+            |scene| scene.check_found(1),
+        );
+    }
+}
+
+/// Soft limits.
+mod soft_limit {
+    use super::*;
+
+    /// Who exceeds its limit is marked, and its ancestors count it.
+    fn check_marks(scene: &Scene) {
+        let memcgs = &scene.world.memcgs;
+
+        for (at, memcg) in memcgs.iter().enumerate() {
+            let below = memcgs[at + 1..].iter();
+            let nr = below.filter(|memcg| memcg.excess().is_marked()).count();
+
+            assert_eq!(memcg.excess().nr_below(), nr as isize, "the count is wrong");
+        }
+    }
+
+    fn check_excess(scene: &Scene) {
+        check_marks(scene);
+        for memcg in &scene.world.memcgs {
+            assert_eq!(
+                memcg.excess().is_marked(),
+                memcg.exceeds(),
+                "the mark is wrong"
+            );
+        }
+    }
+
+    fn nobody() -> Scene {
+        Scene::new(&[1], 0)
+    }
+
+    #[test]
+    fn charge_against_uncharge() {
+        explore(
+            Options {
+                preemptions: Some(3),
+                ..Options::default()
+            },
+            nobody,
+            [
+                |scene| scene.memcg(1).charge(20),
+                |scene| {
+                    scene.memcg(1).charge(5);
+                    scene.memcg(1).charge(-20);
+                },
+            ],
+            check_excess,
+        );
+    }
+
+    #[test]
+    fn charge_against_charge() {
+        explore(
+            Options {
+                preemptions: None,
+                ..Options::default()
+            },
+            nobody,
+            [
+                |scene| scene.memcg(1).charge(20),
+                |scene| scene.memcg(1).charge(20),
+            ],
+            check_excess,
+        );
+    }
+
+    #[test]
+    fn uncharge_against_uncharge() {
+        explore(
+            Options {
+                preemptions: None,
+                ..Options::default()
+            },
+            || {
+                let scene = nobody();
+
+                scene.memcg(1).charge(20);
+                scene
+            },
+            [
+                |scene| scene.memcg(1).charge(-10),
+                |scene| scene.memcg(1).charge(-10),
+            ],
+            check_excess,
+        );
+    }
+
+    /// A mark that comes too late is taken back.
+    #[test]
+    fn charge_against_close() {
+        explore(
+            Options {
+                preemptions: None,
+                ..Options::default()
+            },
+            nobody,
+            [
+                |scene| scene.memcg(1).charge(20),
+                |scene| excess::close(scene.memcg(1)),
+            ],
+            |scene| {
+                check_marks(scene);
+                assert!(!scene.memcg(1).excess().is_marked(), "marked for ever");
+            },
+        );
+    }
+
+    #[test]
+    fn charge_against_uncharge_and_close() {
+        explore(
+            Options {
+                preemptions: Some(2),
+                ..Options::default()
+            },
+            nobody,
+            [
+                |scene| scene.memcg(1).charge(20),
+                |scene| {
+                    scene.memcg(1).charge(5);
+                    scene.memcg(1).charge(-5);
+                },
+                |scene| excess::close(scene.memcg(1)),
+            ],
+            |scene| {
+                check_marks(scene);
+                assert!(!scene.memcg(1).excess().is_marked(), "marked for ever");
+            },
+        );
+    }
+}

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Memory cgroups, in place of `rust/mm_reclaim/memcg.rs`: the same interface, without C behind it.
+
+use core::{
+    cell::Cell,
+    ptr::{
+        self,
+        NonNull, //
+    }, //
+};
+use kernel::sync::{
+    aref::{
+        ARef,
+        AlwaysRefCounted, //
+    },
+    atomic::{
+        Atomic,
+        Full,
+        Relaxed,
+        Release, //
+    },
+    rcu::Guard,
+    Refcount, //
+};
+use std::rc::Rc;
+
+use crate::{
+    excess::{
+        self,
+        Excess,
+        Limited, //
+    },
+    info::{
+        Info,
+        Map,
+        NodeInfo,
+        Owner, //
+    },
+    iter::{
+        Group,
+        SharedPosition, //
+    },
+    lifecycle,
+    memcg_bitmap::{
+        MemcgBitmap,
+        MemcgId, //
+    },
+    node::Node,
+    once,
+    shrinker, //
+};
+
+/// As many as there may be nodes.
+const NODES: usize = 3;
+/// Ids that memcgs may have.
+const IDS: usize = 256;
+
+/// What all memcgs of a [`World`] share.
+struct Shared {
+    bitmaps: [MemcgBitmap; NODES],
+    by_id: [Atomic<*mut MemCgroup>; IDS],
+}
+
+/// A memcg. Lives as long as its [`World`].
+pub(crate) struct MemCgroup {
+    /// Its place in the world, which the root begins.
+    pub(crate) at: usize,
+    shared: Rc<Shared>,
+    parent: Option<Rc<MemCgroup>>,
+    map: Map,
+    node_info: [NodeInfo; NODES],
+    id: Atomic<i32>,
+    is_online: Atomic<u32>,
+    refcount: Refcount,
+    excess: Excess,
+    usage: Atomic<usize>,
+    limit: Atomic<usize>,
+}
+
+/// The map of a memcg, as seen from one node.
+pub(crate) type MemCgroupInfo<'a> = Info<'a, MemCgroup>;
+
+thread_local! {
+    static ROOT: Cell<*const MemCgroup> = const { Cell::new(ptr::null()) };
+}
+
+/// A root, and memcgs below. When it is dropped, all memcgs are freed as C does it.
+pub(crate) struct World {
+    pub(crate) memcgs: Vec<Rc<MemCgroup>>,
+}
+
+impl World {
+    /// Creates a memcg with each of the ids, besides the root. The parent of each is the one before
+    /// it. Zero is a memcg without an id.
+    pub(crate) fn new(ids: &[i32]) -> Self {
+        shrinker::begin();
+        let shared = Rc::new(Shared {
+            bitmaps: [const { MemcgBitmap::new() }; NODES],
+            by_id: [const { Atomic::new(ptr::null_mut()) }; IDS],
+        });
+        let mut memcgs = Vec::<Rc<MemCgroup>>::new();
+
+        for (at, &id) in [0].iter().chain(ids).enumerate() {
+            let memcg = Rc::new(MemCgroup {
+                at,
+                shared: shared.clone(),
+                parent: memcgs.last().cloned(),
+                map: Map::new(),
+                node_info: [const { NodeInfo::new() }; NODES],
+                id: Atomic::new(0),
+                is_online: Atomic::new(1),
+                refcount: Refcount::new(1),
+                excess: Excess::new(),
+                usage: Atomic::new(0),
+                limit: Atomic::new(10),
+            });
+            memcg.take_id(id);
+            memcgs.push(memcg);
+        }
+        ROOT.set(Rc::as_ptr(&memcgs[0]));
+        Self { memcgs }
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            for memcg in self.memcgs.iter().rev() {
+                lifecycle::free(memcg);
+            }
+            shrinker::end();
+        }
+    }
+}
+
+impl MemCgroup {
+    /// Gets an id, as `mem_cgroup_css_online()` does.
+    pub(crate) fn take_id(&self, id: i32) {
+        if id != 0 {
+            self.id.store(id, Relaxed);
+            self.shared.by_id[id as usize].store(ptr::from_ref(self).cast_mut(), Release);
+        }
+    }
+
+    /// Goes offline, as in `mem_cgroup_css_offline()`: the id goes back after the map was closed.
+    pub(crate) fn go_offline(&self) {
+        let id = self.id.load(Relaxed);
+
+        lifecycle::offline(self);
+        if id != 0 {
+            self.shared.by_id[id as usize].store(ptr::null_mut(), Release);
+            self.id.store(0, Relaxed);
+        }
+        self.is_online.store(0, Relaxed);
+    }
+
+    /// Charges pages to the memcg and its ancestors, or uncharges them, as page counters do.
+    pub(crate) fn charge(&self, nr: isize) {
+        let mut memcg = Some(self);
+
+        while let Some(at) = memcg {
+            at.usage.fetch_add(nr as usize, Full);
+            memcg = at.parent();
+        }
+        excess::update(self);
+    }
+
+    /// Returns the list of memcgs that are not idle on the first node.
+    pub(crate) fn list(&self) -> &MemcgBitmap {
+        &self.shared.bitmaps[0]
+    }
+
+    /// Returns the root memcg.
+    pub(crate) fn root() -> Option<&'static Self> {
+        // SAFETY: The root lives as long as its world, of which there is one at a time.
+        unsafe { ROOT.get().as_ref() }
+    }
+
+    /// Returns whether this is the root memcg.
+    pub(crate) fn is_root(&self) -> bool {
+        ptr::eq(ROOT.get(), self)
+    }
+
+    /// Returns whether the memcg has not gone offline.
+    pub(crate) fn is_online(&self) -> bool {
+        once::read(&self.is_online) != 0
+    }
+
+    /// Returns the parent.
+    pub(crate) fn parent(&self) -> Option<&Self> {
+        self.parent.as_deref()
+    }
+
+    /// There is no oracle.
+    pub(crate) fn warn_unlisted(&self, _node: Node) {}
+}
+
+impl Owner for MemCgroup {
+    fn map(&self) -> &Map {
+        &self.map
+    }
+
+    fn node_info(&self, node: Node) -> &NodeInfo {
+        &self.node_info[node.as_raw() as usize]
+    }
+
+    fn listed_id(&self) -> Option<MemcgId> {
+        if self.is_root() {
+            return None;
+        }
+        MemcgId::from_raw(once::read(&self.id))
+    }
+
+    fn bitmap(&self, node: Node) -> &MemcgBitmap {
+        &self.shared.bitmaps[node.as_raw() as usize]
+    }
+
+    fn with_id<'g>(&'g self, id: MemcgId, _guard: &'g Guard) -> Option<&'g Self> {
+        let memcg = once::read(self.shared.by_id.get(usize::from(id.as_raw()))?);
+
+        // SAFETY: Memcgs live as long as their world.
+        unsafe { memcg.as_ref() }
+    }
+}
+
+impl Limited for MemCgroup {
+    fn excess(&self) -> &Excess {
+        &self.excess
+    }
+
+    fn exceeds(&self) -> bool {
+        let limit = once::read(&self.limit);
+
+        once::read(&self.usage) > limit
+    }
+
+    fn parent(&self) -> Option<&Self> {
+        self.parent()
+    }
+}
+
+// SAFETY: Memcgs live as long as their world.
+unsafe impl AlwaysRefCounted for MemCgroup {
+    fn inc_ref(&self) {
+        self.refcount.inc();
+    }
+
+    unsafe fn dec_ref(memcg: NonNull<Self>) {
+        // SAFETY: As above.
+        let is_last = unsafe { memcg.as_ref() }.refcount.dec_and_test();
+
+        assert!(!is_last, "the world has a reference");
+    }
+}
+
+impl Group for MemCgroup {
+    fn next_descendant_pre<'g>(
+        pos: Option<&'g Self>,
+        root: &'g Self,
+        _guard: &'g Guard,
+    ) -> Option<&'g Self> {
+        // Only the root is walked.
+        pos.is_none().then_some(root)
+    }
+
+    fn next_after_subtree<'g>(&'g self, _root: &'g Self, _guard: &'g Guard) -> Option<&'g Self> {
+        None
+    }
+
+    fn try_get(&self) -> Option<ARef<Self>> {
+        self.inc_ref();
+        // SAFETY: That got a reference.
+        Some(unsafe { ARef::from_raw(NonNull::from(self)) })
+    }
+}
+
+/// The position of shared walks, of which there are none here.
+pub(crate) struct ReclaimIter;
+
+impl SharedPosition<MemCgroup> for ReclaimIter {
+    fn generation(&self) -> i32 {
+        unreachable!("walks are not shared here")
+    }
+
+    fn complete_round(&self) {}
+
+    fn load<'g>(&self, _guard: &'g Guard) -> Option<&'g MemCgroup> {
+        None
+    }
+
+    fn advance(&self, _from: Option<&MemCgroup>, _to: Option<&MemCgroup>) -> bool {
+        false
+    }
+}
+
+/// Kernel memory is accounted to memcgs.
+pub(crate) fn is_kmem_online() -> bool {
+    true
+}
+
+/// As above.
+pub(crate) fn is_kmem_disabled() -> bool {
+    false
+}

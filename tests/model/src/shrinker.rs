@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! Shrinkers, in place of `rust/mm_reclaim/shrinker.rs`: the same interface, without C behind it.
+
+use core::{
+    cell::{
+        Cell,
+        RefCell, //
+    },
+    ops::Deref,
+    ptr::{
+        self,
+        NonNull, //
+    }, //
+};
+use kernel::{
+    bindings,
+    sync::atomic::{
+        Atomic,
+        Relaxed, //
+    }, //
+};
+
+use crate::{
+    id::{
+        Id,
+        IdTable, //
+    },
+    memcg::MemCgroup,
+    node::Node,
+    once,
+    rcu::Lent, //
+};
+
+/// As many memcgs as tests have.
+const MEMCGS: usize = 4;
+
+/// A shrinker with objects, which it counts and doesn't free.
+pub(crate) struct Shrinker {
+    nr_objects: [Atomic<usize>; MEMCGS],
+    /// Set before it gets an id.
+    is_initialized: Atomic<u32>,
+    /// Set when it can be referenced.
+    is_registered: Atomic<u32>,
+}
+
+/// The ids of an execution.
+pub(crate) struct Ids;
+
+/// The memcg-aware shrinkers by id.
+pub(crate) static SHRINKERS: Ids = Ids;
+
+thread_local! {
+    static TABLE: Cell<*mut IdTable<Shrinker>> = const { Cell::new(ptr::null_mut()) };
+    static ALL: RefCell<Vec<*mut Shrinker>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Deref for Ids {
+    type Target = IdTable<Shrinker>;
+
+    fn deref(&self) -> &IdTable<Shrinker> {
+        // SAFETY: It is there from `begin` to `end`.
+        unsafe { TABLE.get().as_ref() }.expect("a world")
+    }
+}
+
+/// Creates the table.
+pub(super) fn begin() {
+    TABLE.set(Box::into_raw(Box::new(IdTable::new(Id::LIMIT))));
+}
+
+/// Frees the table.
+pub(super) fn end() {
+    SHRINKERS.close();
+    // SAFETY: It comes from `begin`.
+    drop(unsafe { Box::from_raw(TABLE.replace(ptr::null_mut())) });
+    for shrinker in ALL.take() {
+        // SAFETY: It comes from `Shrinker::new`.
+        drop(unsafe { Box::from_raw(shrinker) });
+    }
+}
+
+/// What a shrinker did.
+pub(crate) enum Shrunk {
+    /// It had objects, and this many of them were freed.
+    Freed(usize),
+    /// It had no objects.
+    Empty,
+}
+
+impl Shrinker {
+    /// Creates a shrinker. It lives till [`end`]: that its memory outlives the id is up to C.
+    pub(crate) fn new() -> &'static Self {
+        let shrinker = Box::into_raw(Box::new(Self {
+            nr_objects: [const { Atomic::new(0) }; MEMCGS],
+            is_initialized: Atomic::new(0),
+            is_registered: Atomic::new(0),
+        }));
+
+        ALL.with_borrow_mut(|all| all.push(shrinker));
+        // SAFETY: It is freed when no test uses it any more.
+        unsafe { &*shrinker }
+    }
+
+    /// Returns what gets an id, as `shrinker_alloc()` does.
+    pub(crate) fn initialize(&'static self) -> Lent<Self> {
+        self.is_initialized.store(1, Relaxed);
+        // SAFETY: It lives till `end`.
+        unsafe { Lent::new(NonNull::from(self)) }
+    }
+
+    /// Lets others reference the shrinker, as `shrinker_register()` does.
+    pub(crate) fn register(&self) {
+        self.is_registered.store(1, Relaxed);
+    }
+
+    /// Returns whether what was written before the shrinker got its id is visible.
+    pub(crate) fn is_initialized(&self) -> bool {
+        once::read(&self.is_initialized) != 0
+    }
+
+    /// Adds an object, without setting the bit.
+    pub(crate) fn add_object(&self, memcg: &MemCgroup) {
+        self.nr_objects[memcg.at].add(1, Relaxed);
+    }
+
+    /// Removes an object.
+    pub(crate) fn remove_object(&self, memcg: &MemCgroup) {
+        self.nr_objects[memcg.at].add(usize::MAX, Relaxed);
+    }
+
+    /// Counts the objects.
+    pub(crate) fn count(&self, memcg: &MemCgroup) -> usize {
+        once::read(&self.nr_objects[memcg.at])
+    }
+
+    /// Gets a reference, unless the shrinker is not registered.
+    pub(crate) fn try_get(&self) -> Option<ShrinkerRef> {
+        (once::read(&self.is_registered) != 0).then(|| ShrinkerRef(NonNull::from(self)))
+    }
+}
+
+/// A reference that keeps a shrinker registered.
+pub(crate) struct ShrinkerRef(NonNull<Shrinker>);
+
+impl ShrinkerRef {
+    fn get(&self) -> &Shrinker {
+        // SAFETY: It lives till `end`.
+        unsafe { self.0.as_ref() }
+    }
+
+    /// Returns whether the shrinker works without kernel memory accounting.
+    pub(crate) fn is_nonslab(&self) -> bool {
+        false
+    }
+
+    /// Calls the shrinker. What it has can't be freed now.
+    pub(crate) fn shrink(&self, target: &Target<'_>) -> Shrunk {
+        match self.get().count(target.memcg) {
+            0 => Shrunk::Empty,
+            _ => Shrunk::Freed(0),
+        }
+    }
+
+    /// Asks the shrinker for the number of its objects.
+    pub(crate) fn count(&self, target: &Target<'_>) -> usize {
+        self.get().count(target.memcg)
+    }
+
+    /// There is no oracle.
+    pub(crate) fn warn_not_empty(&self, _target: &Target<'_>, _count: usize) {}
+}
+
+/// What to shrink.
+#[derive(Clone, Copy)]
+pub(crate) struct Target<'a> {
+    pub(crate) memcg: &'a MemCgroup,
+    pub(crate) node: Node,
+    pub(crate) gfp_mask: bindings::gfp_t,
+    pub(crate) priority: i32,
+}
+
+/// What the boot parameter `mm_reclaim=` asks for.
+#[derive(Clone, Copy)]
+pub(crate) enum Mode {
+    Maps,
+    Verify,
+    Exhaustive,
+}
+
+/// Returns the only mode that there is without the oracle.
+pub(crate) fn mode() -> Mode {
+    Mode::Maps
+}
