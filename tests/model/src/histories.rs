@@ -1,1 +1,563 @@
 // SPDX-License-Identifier: GPL-2.0
+
+//! Random histories of one thread against what a map, an id or a list should be.
+//!
+//! The references know nothing of units, summaries or tables. On a failure, proptest prints the
+//! shortest history that it finds.
+
+use core::ptr::NonNull;
+use kernel::{
+    alloc::flags::GFP_KERNEL,
+    model,
+    prelude::*,
+    sync::rcu, //
+};
+use proptest::{
+    collection::vec,
+    prelude::{
+        any,
+        prop_oneof,
+        Just,
+        Strategy, //
+    },
+    sample::select,
+    test_runner::{
+        Config,
+        TestRunner, //
+    }, //
+};
+use std::collections::{
+    BTreeMap,
+    BTreeSet, //
+};
+
+use crate::{
+    excess::{
+        close,
+        verdict,
+        Limited, //
+    },
+    id::{
+        Id,
+        IdTable, //
+    },
+    info::Owner,
+    iter::Verdict,
+    lifecycle,
+    memcg::{
+        MemCgroup,
+        World, //
+    },
+    memcg_bitmap::{
+        MemcgBitmap,
+        MemcgId, //
+    },
+    node::Node,
+    rcu::Lent,
+    unit::Unit, //
+};
+
+/// Plays histories of up to `len` steps.
+fn play<S: core::fmt::Debug>(step: impl Strategy<Value = S>, len: usize, history: impl Fn(Vec<S>)) {
+    let config = Config {
+        cases: 256,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let result = TestRunner::new(config).run(&vec(step, 1..len), |steps| {
+        model::alone(|| history(steps));
+        Ok(())
+    });
+
+    if let Err(failure) = result {
+        panic!("{failure}");
+    }
+}
+
+fn node(at: usize) -> Node {
+    Node::possible().nth(at).unwrap()
+}
+
+/// The map of memcgs below each other.
+mod map {
+    use super::*;
+
+    /// The root, and two more.
+    const MEMCGS: usize = 3;
+    /// Of the nodes, the last one has no memory.
+    const NODES: usize = 3;
+
+    /// A shrinker's place: index and offset. Some share a bit of the summary.
+    type Place = (u32, u32);
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        /// The number is that of allocations that succeed.
+        Install(usize, u32, Option<usize>),
+        Set(usize, usize, Place),
+        /// A walk that finds the shrinker empty.
+        Clear(usize, usize, Place),
+        TakeStray(usize, usize),
+        AddDeferred(usize, usize, Place, i16),
+        TakeDeferred(usize, usize, Place),
+        Offline(usize),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        let memcg = || 0..MEMCGS;
+        let node = || 0..NODES;
+        let index = || select(&[0u32, 1, 63, 64, 65, 129][..]);
+        let place = move || (index(), select(&[0u32, 1, 62, 63][..]));
+
+        prop_oneof![
+            4 => (memcg(), index(), Just(None)).prop_map(|(m, i, n)| Step::Install(m, i, n)),
+            1 => (memcg(), index(), (0usize..6).prop_map(Some))
+                .prop_map(|(m, i, n)| Step::Install(m, i, n)),
+            6 => (memcg(), node(), place()).prop_map(|(m, n, p)| Step::Set(m, n, p)),
+            6 => (memcg(), node(), place()).prop_map(|(m, n, p)| Step::Clear(m, n, p)),
+            2 => (memcg(), node()).prop_map(|(m, n)| Step::TakeStray(m, n)),
+            4 => (memcg(), node(), place(), any::<i16>())
+                .prop_map(|(m, n, p, nr)| Step::AddDeferred(m, n, p, nr)),
+            2 => (memcg(), node(), place()).prop_map(|(m, n, p)| Step::TakeDeferred(m, n, p)),
+            1 => (1..MEMCGS).prop_map(Step::Offline),
+        ]
+    }
+
+    /// What should be.
+    #[derive(Default)]
+    struct Reference {
+        closed: BTreeSet<usize>,
+        installed: BTreeSet<(usize, u32)>,
+        bits: BTreeSet<(usize, usize, Place)>,
+        strays: BTreeSet<(usize, usize)>,
+        deferred: BTreeMap<(usize, usize, Place), isize>,
+    }
+
+    impl Reference {
+        fn has_unit(&self, memcg: usize, node: usize, (index, _): Place) -> bool {
+            node + 1 < NODES && self.installed.contains(&(memcg, index))
+        }
+
+        /// Gives work to a memcg or its nearest ancestor that has a place for it, and returns the
+        /// sum.
+        fn add(&mut self, memcg: usize, node: usize, place: Place, nr: isize) -> isize {
+            match (0..=memcg).rev().find(|&at| self.has_unit(at, node, place)) {
+                Some(heir) => {
+                    let sum = self.deferred.entry((heir, node, place)).or_default();
+                    *sum += nr;
+                    *sum
+                }
+                None => nr,
+            }
+        }
+
+        fn take(&mut self, memcg: usize, node: usize, place: Place) -> isize {
+            self.deferred.remove(&(memcg, node, place)).unwrap_or(0)
+        }
+
+        fn offline(&mut self, memcg: usize) {
+            self.closed.insert(memcg);
+            self.installed.retain(|&(at, _)| at != memcg);
+            self.bits.retain(|&(at, ..)| at != memcg);
+            let deferred: Vec<_> = self
+                .deferred
+                .range(..)
+                .map(|(&key, &nr)| (key, nr))
+                .collect();
+            for ((at, node, place), nr) in deferred {
+                if at == memcg {
+                    self.deferred.remove(&(at, node, place));
+                    self.add(at, node, place, nr);
+                }
+            }
+        }
+
+        /// Compares with a memcg, as seen from a node.
+        fn check(&self, memcg: &MemCgroup, at_node: usize) {
+            let at = memcg.at;
+            let info = memcg.info(node(at_node));
+            let mut found = BTreeSet::new();
+            let mut start = Some(0);
+
+            while let Some(pending) = start.and_then(|start| info.next_pending(start)) {
+                found.extend(
+                    pending
+                        .bits
+                        .map(|offset| (at, at_node, (pending.index, offset))),
+                );
+                start = pending.next;
+            }
+            let bits = self
+                .bits
+                .range((at, at_node, (0, 0))..(at, at_node + 1, (0, 0)));
+            assert!(found.iter().eq(bits), "a walk finds other bits");
+            for &(.., (index, offset)) in &found {
+                assert!(info.is_set(Id::new(index, offset)), "a bit that is not set");
+            }
+
+            let is_idle = found.is_empty() && !self.strays.contains(&(at, at_node));
+            assert_eq!(
+                info.is_listed(),
+                at != 0 && !is_idle && !self.closed.contains(&at),
+                "listed"
+            );
+            assert_eq!(memcg.map().is_closed(), self.closed.contains(&at), "closed");
+        }
+    }
+
+    fn take_step(world: &World, reference: &mut Reference, step: Step) {
+        let memcgs = &world.memcgs;
+        let id = |(index, offset)| Id::new(index, offset);
+
+        match step {
+            Step::Install(m, index, nr) => {
+                model::fail_after(nr);
+                let result = lifecycle::install(&memcgs[m], Id::new(index, 0), GFP_KERNEL);
+                model::fail_after(None);
+                assert!(nr.is_some() || result.is_ok(), "it fails without a reason");
+                assert!(result.is_ok() || result == Err(ENOMEM), "an odd reason");
+                if result.is_ok() && !reference.closed.contains(&m) {
+                    reference.installed.insert((m, index));
+                }
+            }
+            Step::Set(m, n, place) => {
+                let is_closed = reference.closed.contains(&m);
+                let has_unit = reference.has_unit(m, n, place);
+
+                let done = memcgs[m].info(node(n)).set(id(place));
+                assert_eq!(done, has_unit || is_closed, "set");
+                if has_unit {
+                    reference.bits.insert((m, n, place));
+                } else if !is_closed {
+                    reference.strays.insert((m, n));
+                }
+            }
+            Step::Clear(m, n, place) => {
+                let info = memcgs[m].info(node(n));
+
+                info.clear(id(place));
+                info.settle(place.0);
+                info.unlist_if_idle();
+                reference.bits.remove(&(m, n, place));
+            }
+            Step::TakeStray(m, n) => {
+                let info = memcgs[m].info(node(n));
+
+                assert_eq!(info.take_stray(), reference.strays.remove(&(m, n)), "stray");
+                info.unlist_if_idle();
+            }
+            Step::AddDeferred(m, n, place, nr) => {
+                let nr = nr.into();
+                let sum = lifecycle::add_deferred(&memcgs[m], node(n), id(place), nr);
+                let expected = match nr {
+                    0 => reference.deferred.get(&(m, n, place)).copied().unwrap_or(0),
+                    _ => reference.add(m, n, place, nr),
+                };
+
+                assert_eq!(sum, expected, "the sum of deferred work");
+            }
+            Step::TakeDeferred(m, n, place) => {
+                let nr = memcgs[m].info(node(n)).take_deferred(id(place));
+
+                assert_eq!(nr, reference.take(m, n, place), "deferred work");
+            }
+            Step::Offline(m) => {
+                lifecycle::offline(&memcgs[m]);
+                reference.offline(m);
+            }
+        }
+        for &(m, index) in &reference.installed {
+            for n in 0..NODES {
+                let is_installed = memcgs[m].info(node(n)).is_installed(Id::new(index, 5));
+                assert_eq!(is_installed, n + 1 < NODES, "installed");
+            }
+        }
+        for memcg in memcgs {
+            let units = reference.installed.iter().filter(|(at, _)| *at == memcg.at);
+            assert_eq!(
+                memcg.map().nr_units(),
+                units.count() * (NODES - 1),
+                "the number of units"
+            );
+            for n in 0..NODES {
+                reference.check(memcg, n);
+            }
+        }
+        for (&(m, n, place), &nr) in &reference.deferred {
+            assert_eq!(
+                memcgs[m].info(node(n)).nr_deferred(id(place)),
+                nr,
+                "deferred"
+            );
+        }
+    }
+
+    #[test]
+    fn map_history() {
+        play(step(), 120, |steps| {
+            let world = World::new(&[1, 2]);
+            let mut reference = Reference::default();
+
+            for step in steps {
+                take_step(&world, &mut reference, step);
+            }
+        });
+    }
+}
+
+/// The ids of shrinkers.
+mod ids {
+    use super::*;
+
+    const LIMIT: u32 = 150;
+
+    /// What gets ids.
+    static OBJECTS: [u32; 256] = {
+        let mut objects = [0; 256];
+        let mut at = 0;
+
+        while at < 256 {
+            objects[at] = at as u32;
+            at += 1;
+        }
+        objects
+    };
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        /// Many ids at once, so that tables grow; the number is that of allocations that succeed.
+        Take(u8, u32, Option<usize>),
+        Free(u32),
+        FreeAll(u32, u32),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            4 => (any::<u8>(), 1..40u32).prop_map(|(object, nr)| Step::Take(object, nr, None)),
+            1 => (any::<u8>(), 1..40u32, 0..4usize)
+                .prop_map(|(object, nr, successes)| Step::Take(object, nr, Some(successes))),
+            6 => (0..LIMIT).prop_map(Step::Free),
+            1 => (0..LIMIT, 0..LIMIT).prop_map(|(from, to)| Step::FreeAll(from, to)),
+        ]
+    }
+
+    fn take(table: &IdTable<u32>, taken: &mut BTreeMap<u32, u32>, object: u8) -> Result {
+        let id = table.find_free(GFP_KERNEL)?;
+        let lowest = (0..).find(|id| !taken.contains_key(id)).unwrap();
+        let object = &OBJECTS[usize::from(object)];
+
+        assert_eq!(id.as_raw(), lowest as i32, "not the lowest that is free");
+        // SAFETY: It lives for ever.
+        table.insert(id, unsafe { Lent::new(NonNull::from(object)) });
+        taken.insert(lowest, *object);
+        Ok(())
+    }
+
+    fn take_step(table: &IdTable<u32>, taken: &mut BTreeMap<u32, u32>, step: Step) {
+        match step {
+            Step::Take(object, nr, successes) => {
+                model::fail_after(successes);
+                for _ in 0..nr {
+                    match take(table, taken, object) {
+                        Ok(()) => (),
+                        Err(ENOSPC) => assert_eq!(taken.len(), LIMIT as usize, "not full"),
+                        Err(err) => {
+                            assert_eq!(err, ENOMEM, "an odd reason");
+                            assert!(successes.is_some(), "it fails without a reason");
+                        }
+                    }
+                }
+                model::fail_after(None);
+            }
+            Step::Free(id) => {
+                table.remove(Id::new(0, id));
+                taken.remove(&id);
+            }
+            Step::FreeAll(from, to) => {
+                for id in from..to {
+                    table.remove(Id::new(0, id));
+                    taken.remove(&id);
+                }
+            }
+        }
+
+        let ids = table.iter().map(|id| id.as_raw() as u32);
+        assert!(ids.eq(taken.keys().copied()), "other ids are taken");
+        let guard = rcu::read_lock();
+        for id in 0..LIMIT + 70 {
+            let object = table.get(Id::new(0, id), &guard);
+            assert_eq!(object, taken.get(&id), "another object");
+        }
+    }
+
+    #[test]
+    fn id_history() {
+        play(step(), 60, |steps| {
+            let table = IdTable::new(LIMIT);
+            let mut taken = BTreeMap::new();
+
+            for step in steps {
+                take_step(&table, &mut taken, step);
+            }
+            table.close();
+        });
+    }
+}
+
+/// The list of memcgs.
+mod list {
+    use super::*;
+
+    /// What is done with an id, and where a search begins.
+    type Step = (bool, i32, u32);
+
+    fn id() -> impl Strategy<Value = i32> {
+        // Near each other, and on both sides of a summary and of the ends.
+        prop_oneof![1..8i32, 60..70i32, 4090..4100i32, 8185..8192i32, 1..8192i32]
+    }
+
+    #[test]
+    fn list_history() {
+        let step = (any::<bool>(), id(), prop_oneof![0..8192u32, Just(8192)]);
+
+        play(step, 200, |steps: Vec<Step>| {
+            let list = MemcgBitmap::new();
+            let mut listed = BTreeSet::new();
+
+            for (is_set, id, start) in steps {
+                let memcg = MemcgId::from_raw(id).unwrap();
+
+                if is_set {
+                    assert_eq!(list.set(memcg), listed.insert(id), "set");
+                } else {
+                    list.clear(memcg);
+                    listed.remove(&id);
+                }
+                assert_eq!(list.contains(memcg), is_set, "contains");
+                for start in [start, 0, id as u32, memcg.after()] {
+                    let next = list.next(start).map(|id| i32::from(id.as_raw()));
+                    assert_eq!(next, listed.range(start as i32..).next().copied(), "next");
+                }
+            }
+        });
+    }
+}
+
+/// One unit.
+mod unit {
+    use super::*;
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Set(u32),
+        Clear(u32),
+        Add(u32, i32),
+        Take(u32),
+    }
+
+    #[test]
+    fn unit_history() {
+        let at = || 0..Unit::LEN;
+        let step = prop_oneof![
+            at().prop_map(Step::Set),
+            at().prop_map(Step::Clear),
+            (at(), any::<i32>()).prop_map(|(at, nr)| Step::Add(at, nr)),
+            at().prop_map(Step::Take),
+        ];
+
+        play(step, 200, |steps| {
+            let unit = Unit::alloc(GFP_KERNEL, node(0)).unwrap();
+            let mut bits = BTreeSet::new();
+            let mut deferred = BTreeMap::<u32, isize>::new();
+
+            for step in steps {
+                match step {
+                    Step::Set(at) => {
+                        unit.set(at);
+                        bits.insert(at);
+                    }
+                    Step::Clear(at) => {
+                        unit.clear(at);
+                        bits.remove(&at);
+                    }
+                    Step::Add(at, nr) => {
+                        let sum = deferred.entry(at).or_default();
+                        *sum += nr as isize;
+                        assert_eq!(unit.add_deferred(at, nr as isize), *sum, "add");
+                    }
+                    Step::Take(at) => {
+                        let nr = deferred.remove(&at).unwrap_or(0);
+                        assert_eq!(unit.take_deferred(at), nr, "take");
+                    }
+                }
+                assert!(unit.bits().eq(bits.iter().copied()), "bits");
+                for at in 0..Unit::LEN {
+                    let nr = deferred.get(&at).copied().unwrap_or(0);
+                    assert_eq!(unit.nr_deferred(at), nr, "deferred");
+                }
+            }
+        });
+    }
+}
+
+/// Soft limits.
+mod soft_limit {
+    use super::*;
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Charge(usize, isize),
+        Close(usize),
+    }
+
+    fn check(world: &World, closed: &BTreeSet<usize>) {
+        let memcgs = &world.memcgs;
+        let is_marked = |at: usize| memcgs[at].exceeds() && !closed.contains(&at);
+
+        for (at, memcg) in memcgs.iter().enumerate() {
+            let below = (at + 1..memcgs.len()).filter(|&at| is_marked(at)).count();
+
+            assert_eq!(memcg.excess().is_marked(), is_marked(at), "mark");
+            assert_eq!(memcg.excess().nr_below(), below as isize, "count");
+            for root in 0..=at {
+                let expected = match (root..=at).any(is_marked) {
+                    true => Verdict::Visit,
+                    false if below != 0 => Verdict::Skip,
+                    false => Verdict::SkipTree,
+                };
+                assert!(verdict(&**memcg, &*memcgs[root]) == expected, "verdict");
+            }
+        }
+    }
+
+    #[test]
+    fn soft_limit_history() {
+        let step = prop_oneof![
+            12 => (0..4usize, -12..15isize).prop_map(|(at, nr)| Step::Charge(at, nr)),
+            1 => (1..4usize).prop_map(Step::Close),
+        ];
+
+        play(step, 100, |steps| {
+            let world = World::new(&[1, 2, 3]);
+            let mut closed = BTreeSet::new();
+            // What was charged to each, and not to those below.
+            let mut own = [0; 4];
+
+            for step in steps {
+                match step {
+                    // A memcg can't be uncharged more than was charged to it.
+                    Step::Charge(at, nr) => {
+                        let nr = nr.max(-own[at]);
+                        own[at] += nr;
+                        world.memcgs[at].charge(nr);
+                    }
+                    Step::Close(at) => {
+                        close(&*world.memcgs[at]);
+                        closed.insert(at);
+                    }
+                }
+                check(&world, &closed);
+            }
+        });
+    }
+}

@@ -24,9 +24,9 @@ pub type gfp_t = u32;
 pub const DEF_PRIORITY: u32 = 12;
 /// As many nodes as there can be.
 pub const MAX_NUMNODES: u32 = 4;
-/// Ids of memcgs. Fewer than in the kernel, so that there is one summary: a search through more of
-/// them, which are zero, has nothing to race with.
-pub const SHRINKER_MEMCG_IDS: u32 = 64 * 64;
+/// Ids of memcgs. Fewer than in the kernel, for two summaries: a search through more of them, which
+/// are zero, has nothing to race with.
+pub const SHRINKER_MEMCG_IDS: u32 = 2 * 64 * 64;
 /// The size of a unit, whose atomics are larger here.
 pub const SHRINKER_UNIT_SIZE: u32 = size_of::<Unit>() as u32;
 
