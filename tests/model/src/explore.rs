@@ -2,8 +2,9 @@
 
 //! The protocols of Documentation/mm/mm_reclaim.rst, in every interleaving of two or three threads.
 //!
-//! Each test names the mutants of tests/mutants/mutants.toml that fail it by the key `model` there;
-//! tests/model/run shows that they do.
+//! Where there are many, those with more than a few preemptions are left out: see `preemptions`.
+//! Mutants in tests/mutants/mutants.toml name the tests here that they fail, by the key `model`;
+//! tests/model/run shows that they do, and that no test is left that nothing fails.
 
 use kernel::{
     alloc::flags::GFP_KERNEL,
@@ -13,7 +14,10 @@ use kernel::{
     },
     sync::rcu, //
 };
-use std::rc::Rc;
+use std::{
+    ptr,
+    rc::Rc, //
+};
 
 use crate::{
     excess,
@@ -27,6 +31,7 @@ use crate::{
     },
     memcg_bitmap::MemcgId,
     node::Node,
+    rcu::RcuRef,
     shrinker::{
         Shrinker,
         Target,
@@ -202,7 +207,7 @@ mod set_clear {
     fn object_against_two_walks() {
         explore(
             Options {
-                preemptions: Some(2),
+                preemptions: Some(3),
                 ..Options::default()
             },
             bit,
@@ -219,7 +224,7 @@ mod set_clear {
     fn two_objects_against_walk() {
         explore(
             Options {
-                preemptions: Some(2),
+                preemptions: Some(3),
                 ..Options::default()
             },
             || {
@@ -405,7 +410,7 @@ mod install {
     fn three_installs() {
         explore(
             Options {
-                preemptions: Some(2),
+                preemptions: Some(3),
                 ..Options::default()
             },
             || Scene::new(&[1], 1),
@@ -489,12 +494,33 @@ mod offline {
                 |scene| scene.memcg(1).go_offline(),
             ],
             |scene| {
-                let nr = scene
-                    .memcg(0)
-                    .info(node())
-                    .nr_deferred(scene.shrinkers[0].1);
+                let root = scene.memcg(0).info(node());
+                let nr = root.nr_deferred(scene.shrinkers[0].1);
 
                 assert_eq!(nr, 5, "left over: {nr} of 5");
+            },
+        );
+    }
+
+    /// Two that leave work over: one of the two, both or none may find the map closed.
+    #[test]
+    fn two_deferred_against_close() {
+        fn add(scene: &Scene) {
+            lifecycle::add_deferred(scene.memcg(1), node(), scene.shrinkers[0].1, 5);
+        }
+
+        explore(
+            Options {
+                preemptions: Some(3),
+                ..counters()
+            },
+            || Scene::new(&[1], 1).install(1),
+            [add, add, |scene| scene.memcg(1).go_offline()],
+            |scene| {
+                let root = scene.memcg(0).info(node());
+                let nr = root.nr_deferred(scene.shrinkers[0].1);
+
+                assert_eq!(nr, 10, "left over: {nr} of 10");
             },
         );
     }
@@ -513,13 +539,28 @@ mod offline {
         );
     }
 
+    /// A walk finds the object that comes too late, or its bit is gone with the map.
+    #[test]
+    fn set_and_walk_against_close() {
+        explore(
+            Options {
+                preemptions: Some(2),
+                ..counters()
+            },
+            || Scene::new(&[1], 1).install(1),
+            [
+                |scene| scene.add_object(1, 0),
+                walk_all,
+                |scene| lifecycle::offline(scene.memcg(1)),
+            ],
+            |scene| assert!(!scene.memcg(1).info(node()).is_listed(), "still listed"),
+        );
+    }
+
     #[test]
     fn walk_against_close() {
         explore(
-            Options {
-                preemptions: None,
-                ..counters()
-            },
+            counters(),
             || {
                 let scene = Scene::new(&[1], 1).install(1);
 
@@ -568,7 +609,6 @@ mod list {
         explore(
             Options {
                 nr_objects: 192,
-                preemptions: None,
                 ..Options::default()
             },
             || {
@@ -598,7 +638,10 @@ mod ids {
     #[test]
     fn lookup_against_register() {
         explore(
-            Options::default(),
+            Options {
+                needs_dependencies: true,
+                ..Options::default()
+            },
             || Scene::new(&[], 0),
             [
                 |_| {
@@ -615,6 +658,35 @@ mod ids {
             |_| {
                 assert_eq!(SHRINKERS.iter().count(), 1);
             },
+        );
+    }
+
+    /// The pointer alone.
+    #[test]
+    fn lookup_against_publish() {
+        thread_local! {
+            static SLOT: RcuRef<Shrinker> = const { RcuRef::new() };
+        }
+
+        explore(
+            Options {
+                needs_dependencies: true,
+                ..Options::default()
+            },
+            || Scene::new(&[], 0),
+            [
+                |_| {
+                    let guard = rcu::read_lock();
+
+                    if let Some(shrinker) = SLOT.with(|slot| slot.get(&guard).map(ptr::from_ref)) {
+                        // SAFETY: It lives as long as the scene.
+                        let shrinker = unsafe { &*shrinker };
+                        assert!(shrinker.is_initialized(), "found too early");
+                    }
+                },
+                |_| SLOT.with(|slot| slot.set(Some(Shrinker::new().initialize()))),
+            ],
+            |_| (),
         );
     }
 
@@ -649,10 +721,7 @@ mod ids {
     #[test]
     fn walk_against_new_owner() {
         explore(
-            Options {
-                preemptions: None,
-                ..Options::default()
-            },
+            Options::default(),
             || {
                 let mut scene = Scene::new(&[1], 1).install(1);
                 let (_, id) = scene.shrinkers[0];
@@ -731,10 +800,7 @@ mod soft_limit {
     #[test]
     fn charge_against_charge() {
         explore(
-            Options {
-                preemptions: None,
-                ..Options::default()
-            },
+            Options::default(),
             nobody,
             [
                 |scene| scene.memcg(1).charge(20),
@@ -747,10 +813,7 @@ mod soft_limit {
     #[test]
     fn uncharge_against_uncharge() {
         explore(
-            Options {
-                preemptions: None,
-                ..Options::default()
-            },
+            Options::default(),
             || {
                 let scene = nobody();
 
@@ -769,10 +832,7 @@ mod soft_limit {
     #[test]
     fn charge_against_close() {
         explore(
-            Options {
-                preemptions: None,
-                ..Options::default()
-            },
+            Options::default(),
             nobody,
             [
                 |scene| scene.memcg(1).charge(20),

@@ -49,3 +49,4 @@ mod shrinker;
 
 mod explore;
 mod histories;
+mod litmus;

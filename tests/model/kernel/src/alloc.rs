@@ -136,7 +136,8 @@ impl<T> KVVec<T> {
         Ok(Self(NonNull::from(Box::leak(Box::new(Buffer {
             values: Vec::with_capacity(capacity),
             is_freed: false,
-            accesses: model::is_exploring().then(|| UnsafeCell::new(())),
+            accesses: (model::is_exploring() && model::has_dependencies())
+                .then(|| UnsafeCell::new(())),
         })))))
     }
 

@@ -5,8 +5,8 @@
 //! - A fully ordered operation stands between two `fence(SeqCst)`, as the kernel has it between two
 //!   `smp_mb()`. A `cmpxchg` that fails has only the first one, which is more than the kernel gives.
 //! - Relaxed, acquire and release are those of loom.
-//! - A volatile read (`READ_ONCE()`) is relaxed; that of a pointer is an acquire, as loom has no
-//!   dependencies.
+//! - A volatile read (`READ_ONCE()`) is relaxed; that of a pointer is an acquire in most
+//!   explorations, as loom has no dependencies.
 //!
 //! Outside of an exploration these are plain memory of one thread.
 
@@ -131,11 +131,12 @@ impl<T: AtomicType> Place<'_, T> {
     ///
     /// None: the place is borrowed from the atomic.
     pub unsafe fn read_volatile(self) -> T {
-        self.0.load_with(if T::IS_POINTER && model::acquires() {
-            host::Ordering::Acquire
-        } else {
-            host::Ordering::Relaxed
-        })
+        self.0
+            .load_with(if T::IS_POINTER && model::has_dependencies() {
+                host::Ordering::Acquire
+            } else {
+                host::Ordering::Relaxed
+            })
     }
 }
 
