@@ -10,8 +10,8 @@ export KSRC QUICK N
 unexport MAKEFLAGS MFLAGS MAKEOVERRIDES VARIANT ARCH
 
 .PHONY: help deps tree kernel kernels kunit test mutants bench bench-scale \
-	bench-softlimit bench-profile boots litmus lint series ncheck objcheck \
-	rustavailable clean distclean
+	bench-softlimit bench-profile boots litmus model lint series ncheck \
+	objcheck rustavailable clean distclean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | \
@@ -57,6 +57,9 @@ boots: deps kernels ## boot the Rust kernel in each way in which it must work
 
 litmus: tree ## prove the protocols by the kernel's memory model, with herd7
 	@tests/litmus/run
+
+model: deps ## explore the protocols with a model checker, on the host; QUICK=1 is short
+	@tests/model/run
 
 lint: tree ## checkpatch, rustfmt, clippy and W=1 on the series
 	@scripts/lint
