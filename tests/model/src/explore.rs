@@ -312,30 +312,33 @@ mod install {
         Id::new(2, 0)
     }
 
-    /// Bits are set in units that a new table shares with the old one.
+    /// Bits are set in units that a new table, with another one before them, shares with the old
+    /// one.
     #[test]
     fn set_against_grow() {
         explore(
             Options::default(),
             || {
-                let scene = Scene::new(&[1], 1).install(1);
+                let scene = Scene::new(&[1], 1);
 
                 lifecycle::install(scene.memcg(1), other(), GFP_KERNEL).unwrap();
+                lifecycle::install(scene.memcg(1), third(), GFP_KERNEL).unwrap();
                 scene
             },
             [
                 |scene| {
-                    scene.add_object(1, 0);
                     assert!(scene.memcg(1).info(node()).set(other()));
+                    assert!(scene.memcg(1).info(node()).set(third()));
                 },
-                |scene| lifecycle::install(scene.memcg(1), third(), GFP_KERNEL).unwrap(),
+                |scene| {
+                    lifecycle::install(scene.memcg(1), scene.shrinkers[0].1, GFP_KERNEL).unwrap();
+                },
             ],
             |scene| {
                 let info = scene.memcg(1).info(node());
 
-                scene.check_found(1);
-                assert!(info.is_set(other()));
-                assert!(info.is_installed(third()));
+                assert!(info.is_set(other()) && info.is_set(third()));
+                assert!(info.is_installed(scene.shrinkers[0].1));
                 assert_eq!(scene.memcg(1).map().nr_units(), 3);
             },
         );
