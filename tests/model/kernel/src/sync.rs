@@ -9,6 +9,7 @@ use core::sync::atomic::{
 
 pub mod aref;
 pub mod atomic;
+pub mod barrier;
 pub mod rcu;
 
 /// A reference count, always exact: the model does not switch threads at it, nor has it order

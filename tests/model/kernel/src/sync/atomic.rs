@@ -260,10 +260,3 @@ fn fence<O: Ordering>() {
         loom::sync::atomic::fence(SeqCst);
     }
 }
-
-/// `smp_mb()`.
-pub fn smp_mb() {
-    if model::is_exploring() {
-        loom::sync::atomic::fence(SeqCst);
-    }
-}
