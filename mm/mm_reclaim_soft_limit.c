@@ -21,7 +21,7 @@ u8 memcg_soft_limit_enabled __read_mostly;
  */
 unsigned long mem_cgroup_excess_limit(struct mem_cgroup *memcg)
 {
-	if (!READ_ONCE(memcg_soft_limit_enabled))
+	if (!memcg_soft_limit_is_enabled())
 		return PAGE_COUNTER_MAX;
 	return READ_ONCE(memcg->excess_limit);
 }
@@ -48,7 +48,7 @@ static void mem_cgroup_change_excess_limit(struct mem_cgroup *memcg,
  */
 int mem_cgroup_set_excess_limit(struct mem_cgroup *memcg, unsigned long nr_pages)
 {
-	if (!READ_ONCE(memcg_soft_limit_enabled))
+	if (!memcg_soft_limit_is_enabled())
 		return -EOPNOTSUPP;
 	if (mem_cgroup_is_root(memcg))
 		return -EINVAL;
@@ -77,7 +77,7 @@ static int memcg_soft_limit_handler(const struct ctl_table *table, int write,
 {
 	int ret = proc_dou8vec_minmax(table, write, buffer, lenp, ppos);
 
-	if (!ret && write && READ_ONCE(memcg_soft_limit_enabled))
+	if (!ret && write && memcg_soft_limit_is_enabled())
 		mem_cgroup_update_all();
 	return ret;
 }

@@ -18,16 +18,20 @@ unsigned long mem_cgroup_excess_limit(struct mem_cgroup *memcg);
 int mem_cgroup_set_excess_limit(struct mem_cgroup *memcg, unsigned long nr_pages);
 void mem_cgroup_reset_excess_limit(struct mem_cgroup *memcg);
 
+static inline bool memcg_soft_limit_is_enabled(void)
+{
+	return READ_ONCE(memcg_soft_limit_enabled);
+}
+
 static inline void mem_cgroup_check_excess(struct mem_cgroup *memcg)
 {
-	if (READ_ONCE(memcg_soft_limit_enabled))
+	if (memcg_soft_limit_is_enabled())
 		mem_cgroup_update_excess(memcg);
 }
 
 static inline bool mem_cgroup_has_excess(struct mem_cgroup *root)
 {
-	return READ_ONCE(memcg_soft_limit_enabled) &&
-	       __mem_cgroup_has_excess(root);
+	return memcg_soft_limit_is_enabled() && __mem_cgroup_has_excess(root);
 }
 
 static inline void
@@ -39,12 +43,16 @@ mem_cgroup_invalidate_excess_iter(struct mem_cgroup_per_node *mz,
 
 #else
 
+static inline bool memcg_soft_limit_is_enabled(void)
+{
+	return false;
+}
+
 static inline unsigned long mem_cgroup_excess_limit(struct mem_cgroup *memcg)
 {
 	return PAGE_COUNTER_MAX;
 }
 
-/* Returns 0 if the limit is in force, -EOPNOTSUPP if nothing comes of it. */
 static inline int mem_cgroup_set_excess_limit(struct mem_cgroup *memcg,
 					      unsigned long nr_pages)
 {
