@@ -9,7 +9,8 @@
 //!
 //! A group that is in excess is marked. Each group counts the marked ones below it, so that a walk
 //! passes over a subtree without any. Whoever changes a mark, by an atomic exchange, changes the
-//! counts: so these are exact when nothing changes.
+//! counts: so these are exact when nothing changes. Marked groups are listed in a bitmap, too, for
+//! the walk of all groups: see [`excess_walk`](crate::excess_walk).
 
 use kernel::{
     bindings,
@@ -22,6 +23,10 @@ use kernel::{
 use crate::{
     bits::AtomicBits,
     iter::Verdict,
+    memcg_bitmap::{
+        MemcgBitmap,
+        Numbered, //
+    },
     once, //
 };
 
@@ -69,7 +74,7 @@ impl Excess {
 }
 
 /// A group with a soft limit.
-pub(crate) trait Limited: Sized {
+pub(crate) trait Limited: Numbered {
     /// Returns what is known of its excess.
     fn excess(&self) -> &Excess;
 
@@ -78,10 +83,13 @@ pub(crate) trait Limited: Sized {
 
     /// Returns the parent, which exists as long as `self` does.
     fn parent(&self) -> Option<&Self>;
+
+    /// Returns the list of marked groups. It may have others.
+    fn excess_bitmap(&self) -> &MemcgBitmap;
 }
 
 /// Iterates over a group and its ancestors.
-fn path<G: Limited>(group: &G) -> impl Iterator<Item = &G> {
+pub(crate) fn path<G: Limited>(group: &G) -> impl Iterator<Item = &G> {
     core::iter::successors(Some(group), |group| group.parent())
 }
 
@@ -110,6 +118,10 @@ fn update_one<G: Limited>(group: &G) {
             unmark(group);
         } else if !excess.flags.set(IN_EXCESS) {
             add_above(group, 1);
+            // ORDERING: The mark was set before, fully ordered; pairs with `unlist`.
+            if let Some(id) = group.listed_id() {
+                group.excess_bitmap().set(id);
+            }
             // Both flags are in one word: so either the mark is seen here to come too late, or
             // whoever closes finds it.
             if excess.flags.test(CLOSED) {

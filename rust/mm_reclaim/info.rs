@@ -40,7 +40,7 @@ use crate::{
     id::Id,
     memcg_bitmap::{
         MemcgBitmap,
-        MemcgId, //
+        Numbered, //
     },
     node::Node,
     rcu::{
@@ -259,22 +259,15 @@ pub(crate) struct Pending {
 const STRAY: u32 = 0;
 
 /// Who has a map: a memcg.
-pub(crate) trait Owner: Sized {
+pub(crate) trait Owner: Numbered {
     /// Returns the map.
     fn map(&self) -> &Map;
 
     /// Returns what is kept beside the map for `node`.
     fn node_info(&self, node: Node) -> &NodeInfo;
 
-    /// Returns the id by which the memcg is listed when it is not idle; none if it never is, or
-    /// not any more because its map is closed.
-    fn listed_id(&self) -> Option<MemcgId>;
-
     /// Returns the list of the memcgs that are not idle on `node`.
     fn bitmap(&self, node: Node) -> &MemcgBitmap;
-
-    /// Finds the memcg that has `id`. It may be dying.
-    fn with_id<'g>(&'g self, id: MemcgId, guard: &'g Guard) -> Option<&'g Self>;
 
     /// Returns the map as seen from `node`.
     #[inline]

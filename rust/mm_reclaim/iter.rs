@@ -48,6 +48,32 @@ pub(crate) trait Group: AlwaysRefCounted + Sized {
     fn try_get(&self) -> Option<ARef<Self>>;
 }
 
+/// The order in which a walk visits the groups of a hierarchy.
+pub(crate) trait Order<T> {
+    /// Returns what follows `pos`, or the first group if that is none. `pos` may have left the
+    /// hierarchy.
+    fn next<'g>(&self, pos: Option<&'g T>, root: &'g T, guard: &'g Guard) -> Option<&'g T>;
+
+    /// Returns what follows a group and all of its descendants.
+    fn next_after_subtree<'g>(&self, group: &'g T, root: &'g T, guard: &'g Guard) -> Option<&'g T>;
+}
+
+/// Each group before its descendants, and these before the next sibling.
+#[derive(Clone, Copy)]
+pub(crate) struct PreOrder;
+
+impl<T: Group> Order<T> for PreOrder {
+    #[inline]
+    fn next<'g>(&self, pos: Option<&'g T>, root: &'g T, guard: &'g Guard) -> Option<&'g T> {
+        T::next_descendant_pre(pos, root, guard)
+    }
+
+    #[inline]
+    fn next_after_subtree<'g>(&self, group: &'g T, root: &'g T, guard: &'g Guard) -> Option<&'g T> {
+        group.next_after_subtree(root, guard)
+    }
+}
+
 /// The position of a shared walk.
 pub(crate) trait SharedPosition<T> {
     /// Returns the number of rounds that were completed.
@@ -89,7 +115,7 @@ impl<T: AlwaysRefCounted> Step<T> {
     }
 }
 
-/// Returns the next group of the hierarchy below `root`, or none at the end of a round.
+/// Returns the next group of the hierarchy below `root` in `order`, or none at the end of a round.
 ///
 /// `prev` is what the call before returned, none in the first call of a round. With a `cookie`, the
 /// position is shared, and `prev` only tells whether the walk has begun. `filter` is called under
@@ -100,13 +126,14 @@ pub(crate) fn next<T: Group, P: SharedPosition<T>>(
     root: &T,
     prev: Option<&T>,
     mut cookie: Option<Cookie<'_, P>>,
+    order: impl Order<T>,
     mut filter: impl FnMut(&T) -> Verdict,
 ) -> Option<Step<T>> {
     let guard = rcu::read_lock();
 
     loop {
         let Some(cookie) = &mut cookie else {
-            return find_next(root, prev, &mut filter, &guard);
+            return find_next(root, prev, &order, &mut filter, &guard);
         };
 
         // A walker joins the current round at its start, and leaves when another one completes it.
@@ -118,7 +145,7 @@ pub(crate) fn next<T: Group, P: SharedPosition<T>>(
         }
 
         let pos = cookie.shared.load(&guard);
-        let step = find_next(root, pos, &mut filter, &guard);
+        let step = find_next(root, pos, &order, &mut filter, &guard);
 
         // Only the root or a group with a reference becomes the position, so that the position is
         // taken back before it is freed. If another walker moved it meanwhile, that one visits
@@ -145,20 +172,21 @@ pub(crate) fn next<T: Group, P: SharedPosition<T>>(
 fn find_next<'g, T: Group>(
     root: &'g T,
     pos: Option<&'g T>,
+    order: &impl Order<T>,
     filter: &mut impl FnMut(&T) -> Verdict,
     guard: &'g Guard,
 ) -> Option<Step<T>> {
-    let mut next = T::next_descendant_pre(pos, root, guard);
+    let mut next = order.next(pos, root, guard);
 
     while let Some(group) = next {
         next = match filter(group) {
             Verdict::Visit if core::ptr::eq(group, root) => return Some(Step::Root),
             Verdict::Visit => match group.try_get() {
                 Some(group) => return Some(Step::Descendant(group)),
-                None => T::next_descendant_pre(Some(group), root, guard),
+                None => order.next(Some(group), root, guard),
             },
-            Verdict::Skip => T::next_descendant_pre(Some(group), root, guard),
-            Verdict::SkipTree => group.next_after_subtree(root, guard),
+            Verdict::Skip => order.next(Some(group), root, guard),
+            Verdict::SkipTree => order.next_after_subtree(group, root, guard),
         };
     }
     None

@@ -16,6 +16,7 @@ use crate::{
     iter::{
         self,
         Cookie,
+        PreOrder,
         Step,
         Verdict, //
     },
@@ -106,7 +107,7 @@ pub(crate) fn add_node(node: Node) -> Result {
     loop {
         let last = prev.as_ref().map(|step: &Step<_>| step.get(root));
         let alone = None::<Cookie<'_, ReclaimIter>>;
-        let Some(step) = iter::next(root, last, alone, |_| Verdict::Visit) else {
+        let Some(step) = iter::next(root, last, alone, PreOrder, |_| Verdict::Visit) else {
             break;
         };
         extend(step.get(root))?;

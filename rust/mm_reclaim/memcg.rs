@@ -46,7 +46,8 @@ use crate::{
     },
     memcg_bitmap::{
         MemcgBitmap,
-        MemcgId, //
+        MemcgId,
+        Numbered, //
     },
     node::Node,
     once, //
@@ -203,6 +204,29 @@ impl MemCgroup {
     }
 }
 
+impl Numbered for MemCgroup {
+    #[inline]
+    fn listed_id(&self) -> Option<MemcgId> {
+        if self.is_root() {
+            return None;
+        }
+        // SAFETY: The memcg is valid as long as `self`. The id is zeroed after the map was closed.
+        let id = unsafe { (&raw const (*self.as_raw()).id.id).read_volatile() };
+
+        MemcgId::from_raw(id)
+    }
+
+    fn with_id<'g>(&'g self, id: MemcgId, _guard: &'g Guard) -> Option<&'g Self> {
+        // SAFETY: The RCU read-side lock is held. What is returned is freed after a grace period at
+        // the earliest.
+        unsafe {
+            bindings::mem_cgroup_from_private_id(id.as_raw())
+                .cast::<Self>()
+                .as_ref()
+        }
+    }
+}
+
 impl Owner for MemCgroup {
     #[inline]
     fn map(&self) -> &Map {
@@ -219,17 +243,6 @@ impl Owner for MemCgroup {
     }
 
     #[inline]
-    fn listed_id(&self) -> Option<MemcgId> {
-        if self.is_root() {
-            return None;
-        }
-        // SAFETY: The memcg is valid as long as `self`. The id is zeroed after the map was closed.
-        let id = unsafe { (&raw const (*self.as_raw()).id.id).read_volatile() };
-
-        MemcgId::from_raw(id)
-    }
-
-    #[inline]
     fn bitmap(&self, node: Node) -> &MemcgBitmap {
         // SAFETY: The array has an element for every possible node, and a `Node` is one. The
         // bitmaps are allocated zeroed before the first memcg, have the layout of `MemcgBitmap`,
@@ -241,17 +254,11 @@ impl Owner for MemCgroup {
             &*kept_in(*bitmaps.add(node.as_raw() as usize))
         }
     }
-
-    fn with_id<'g>(&'g self, id: MemcgId, _guard: &'g Guard) -> Option<&'g Self> {
-        // SAFETY: The RCU read-side lock is held. What is returned is freed after a grace period at
-        // the earliest.
-        unsafe {
-            bindings::mem_cgroup_from_private_id(id.as_raw())
-                .cast::<Self>()
-                .as_ref()
-        }
-    }
 }
+
+/// The memcgs in excess.
+#[cfg(CONFIG_MEMCG_V1)]
+static IN_EXCESS: MemcgBitmap = MemcgBitmap::new();
 
 #[cfg(CONFIG_MEMCG_V1)]
 impl Limited for MemCgroup {
@@ -272,6 +279,11 @@ impl Limited for MemCgroup {
     #[inline]
     fn parent(&self) -> Option<&Self> {
         self.parent()
+    }
+
+    #[inline]
+    fn excess_bitmap(&self) -> &MemcgBitmap {
+        &IN_EXCESS
     }
 }
 

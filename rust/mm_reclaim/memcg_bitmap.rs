@@ -8,7 +8,10 @@
 
 use kernel::{
     bindings,
-    sync::rcu, //
+    sync::rcu::{
+        self,
+        Guard, //
+    }, //
 };
 
 use crate::{
@@ -52,9 +55,19 @@ impl MemcgId {
 const NR_WORDS: usize = (bindings::SHRINKER_MEMCG_IDS / AtomicBits::LEN) as usize;
 const NR_SUMMARIES: usize = NR_WORDS / AtomicBits::LEN as usize;
 
+/// What such an id stands for.
+pub(crate) trait Numbered: Sized {
+    /// Returns the id by which the memcg is listed; none if it never is, or not any more because
+    /// it went offline.
+    fn listed_id(&self) -> Option<MemcgId>;
+
+    /// Finds the memcg that has `id`. It may be dying.
+    fn with_id<'g>(&'g self, id: MemcgId, guard: &'g Guard) -> Option<&'g Self>;
+}
+
 /// A bit for each memcg, by id.
 ///
-/// Part of C's memory, as `struct shrinker_memcg_bitmap`.
+/// A part of them is C's memory, as `struct shrinker_memcg_bitmap`.
 #[repr(C)]
 pub(crate) struct MemcgBitmap {
     /// Bit k: word k may have a bit set.
@@ -64,7 +77,7 @@ pub(crate) struct MemcgBitmap {
 
 impl MemcgBitmap {
     /// Creates an empty bitmap, as it is in zeroed memory.
-    #[cfg(CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST)]
+    #[cfg(any(CONFIG_MEMCG_V1, CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST))]
     pub(crate) const fn new() -> Self {
         use crate::bits::Bits;
 

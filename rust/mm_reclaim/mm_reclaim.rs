@@ -14,11 +14,11 @@
 //! | [`lifecycle`] | what happens to the maps when shrinkers and memcgs come and go | no |
 //! | [`walk`], [`verify`] | shrink one memcg, and check its map | no |
 //! | [`shrinker`], [`memcg`] | C objects as Rust types | yes |
-//! | [`excess`] | soft limits: who reclaim takes from first | no |
+//! | [`excess`], [`excess_walk`] | soft limits: who reclaim takes from first | no |
 //! | [`iter`] | walk a hierarchy of groups | no |
 //! | [`id`] | shrinker ids | no |
 //! | [`info`] | the map of one memcg: install, set, clear | no |
-//! | [`memcg_bitmap`] | which memcgs have something to shrink | no |
+//! | [`memcg_bitmap`] | bitmaps of memcgs, and which have something to shrink | no |
 //! | [`table`] | the list of a memcg's units | no |
 //! | [`unit`], [`bits`] | 64 shrinkers of one memcg and node | no |
 //! | [`cache`], [`node`], [`rcu`], [`once`], [`stat`] | memory, nodes, RCU, counters | yes |
@@ -31,6 +31,8 @@ mod bits;
 mod cache;
 #[cfg(CONFIG_MEMCG_V1)]
 mod excess;
+#[cfg(CONFIG_MEMCG_V1)]
+mod excess_walk;
 mod export;
 mod id;
 mod info;

@@ -19,6 +19,7 @@ use crate::{
         MemCgroup,
         MemCgroupInfo, //
     },
+    memcg_bitmap::Numbered,
     node::Node,
     shrinker::{
         ShrinkerRef,

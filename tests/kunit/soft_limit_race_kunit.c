@@ -259,7 +259,9 @@ static void soft_race_use_one(struct race_thread *thread, int i)
 			       race_random(thread, 2) ? &cookie : NULL);
 		break;
 	case 7:
-		soft_race_walk(thread, memcg,
+		/* All groups are walked in another order than a part of them. */
+		soft_race_walk(thread,
+			       race_random(thread, 2) ? memcg : root_mem_cgroup,
 			       race_random(thread, 2) ? &cookie : NULL);
 		break;
 	}
@@ -357,14 +359,14 @@ static void soft_race_check_counts(struct race *race)
 		    mem_cgroup_nr_excess(root_mem_cgroup), sum);
 }
 
-static void soft_race_check_walk(struct race *race)
+static void soft_race_check_walk(struct race *race, struct mem_cgroup *root)
 {
 	struct soft_race *st = race->priv;
 	struct mem_cgroup *memcg = NULL;
 	unsigned int visited = 0;
 	int i;
 
-	while ((memcg = mem_cgroup_iter_excess(st->top->memcg, memcg, NULL)))
+	while ((memcg = mem_cgroup_iter_excess(root, memcg, NULL)))
 		for (i = 0; i < NR_GROUPS; i++)
 			if (st->groups[i].memcg == memcg)
 				visited |= BIT(i);
@@ -401,7 +403,8 @@ static void soft_race_check(struct race *race)
 		race_expect(race, marked == exceeds, i, marked);
 	}
 	soft_race_check_counts(race);
-	soft_race_check_walk(race);
+	soft_race_check_walk(race, st->top->memcg);
+	soft_race_check_walk(race, NULL);
 
 	for (i = 0; i < race->nr_threads; i++)
 		soft_race_uncharge(st, i, st->going);

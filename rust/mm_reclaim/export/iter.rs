@@ -27,6 +27,8 @@ use crate::{
     iter::{
         self,
         Cookie,
+        Order,
+        PreOrder,
         Step,
         Verdict, //
     },
@@ -54,8 +56,8 @@ pub(super) fn top(root: *mut mem_cgroup) -> *mut mem_cgroup {
     }
 }
 
-/// Walks a hierarchy of memcgs: `mem_cgroup_iter()` for any filter, and any position that is kept
-/// for each memcg and node.
+/// Walks a hierarchy of memcgs: `mem_cgroup_iter()` for any order and filter, and any position that
+/// is kept for each memcg and node.
 ///
 /// # Safety
 ///
@@ -65,6 +67,7 @@ pub(super) unsafe fn iter_next(
     prev: *mut mem_cgroup,
     reclaim: *mut mem_cgroup_reclaim_cookie,
     position: impl FnOnce(&'static MemCgroup, Node) -> &'static ReclaimIter,
+    order: impl Order<MemCgroup>,
     filter: impl FnMut(&MemCgroup) -> Verdict,
 ) -> *mut mem_cgroup {
     // Without memcgs, a walk doesn't begin.
@@ -93,11 +96,17 @@ pub(super) unsafe fn iter_next(
 
     // SAFETY: The caller has a reference on `prev`.
     let prev_ref = (!prev.is_null()).then(|| unsafe { MemCgroup::from_raw(prev) });
-    let next = into_raw(root, iter::next(root, prev_ref, cookie, filter));
+    let next = into_raw(root, iter::next(root, prev_ref, cookie, order, filter));
 
     // SAFETY: The caller gives `prev` back, and doesn't use it any more.
     unsafe { iter_put(root.as_raw(), prev) };
     next
+}
+
+/// Returns whether a walk below `root` finds nothing to reclaim in a memcg and below: nothing is
+/// charged. The memcg that it begins with is visited all the same.
+pub(super) fn is_uncharged_below(memcg: &MemCgroup, root: *mut mem_cgroup) -> bool {
+    memcg.is_uncharged() && memcg.as_raw() != top(root)
 }
 
 /// Returns what a walk below `root` arrived at, with the reference that it got.
@@ -139,9 +148,14 @@ pub(crate) unsafe extern "C" fn mem_cgroup_iter(
 ) -> *mut mem_cgroup {
     // SAFETY: As for this function.
     unsafe {
-        iter_next(root, prev, reclaim, MemCgroup::reclaim_iter, |_| {
-            Verdict::Visit
-        })
+        iter_next(
+            root,
+            prev,
+            reclaim,
+            MemCgroup::reclaim_iter,
+            PreOrder,
+            |_| Verdict::Visit,
+        )
     }
 }
 
@@ -175,7 +189,16 @@ pub(crate) unsafe extern "C" fn mem_cgroup_iter_cond(
     };
 
     // SAFETY: As for this function.
-    unsafe { iter_next(root, prev, reclaim, MemCgroup::reclaim_iter, verdict) }
+    unsafe {
+        iter_next(
+            root,
+            prev,
+            reclaim,
+            MemCgroup::reclaim_iter,
+            PreOrder,
+            verdict,
+        )
+    }
 }
 
 /// Walks the memcgs of a hierarchy to which anything is charged: [`mem_cgroup_iter`] without those
@@ -192,19 +215,26 @@ pub(crate) unsafe extern "C" fn mem_cgroup_iter_charged(
     prev: *mut mem_cgroup,
     reclaim: *mut mem_cgroup_reclaim_cookie,
 ) -> *mut mem_cgroup {
-    let top = top(root);
     let mut skipped = 0isize;
+    let charged = |memcg: &MemCgroup| {
+        if is_uncharged_below(memcg, root) {
+            skipped = skipped.wrapping_add(1);
+            Verdict::SkipTree
+        } else {
+            Verdict::Visit
+        }
+    };
 
     // SAFETY: As for this function.
     let next = unsafe {
-        iter_next(root, prev, reclaim, MemCgroup::reclaim_iter, |memcg| {
-            if memcg.is_uncharged() && memcg.as_raw() != top {
-                skipped = skipped.wrapping_add(1);
-                Verdict::SkipTree
-            } else {
-                Verdict::Visit
-            }
-        })
+        iter_next(
+            root,
+            prev,
+            reclaim,
+            MemCgroup::reclaim_iter,
+            PreOrder,
+            charged,
+        )
     };
 
     if skipped != 0 {

@@ -16,6 +16,7 @@ use kernel::{
 };
 
 use super::iter::{
+    is_uncharged_below,
     iter_next,
     top, //
 };
@@ -25,6 +26,7 @@ use crate::{
         FirstPass,
         Limited, //
     },
+    excess_walk::ExcessOrder,
     iter::Verdict,
     memcg::MemCgroup,
     stat::{
@@ -128,16 +130,20 @@ pub(crate) unsafe extern "C" fn mem_cgroup_iter_excess(
     prev: *mut mem_cgroup,
     reclaim: *mut mem_cgroup_reclaim_cookie,
 ) -> *mut mem_cgroup {
-    let top = top(root);
-    let is_top = |memcg: &MemCgroup| memcg.as_raw() == top;
-
     // SAFETY: As for this function; a walk that has begun has a root.
     unsafe {
-        iter_next(root, prev, reclaim, MemCgroup::excess_iter, |memcg| {
-            if memcg.is_uncharged() && !is_top(memcg) {
-                return Verdict::SkipTree;
-            }
-            excess::verdict(memcg, MemCgroup::from_raw(top))
-        })
+        iter_next(
+            root,
+            prev,
+            reclaim,
+            MemCgroup::excess_iter,
+            ExcessOrder,
+            |memcg| {
+                if is_uncharged_below(memcg, root) {
+                    return Verdict::SkipTree;
+                }
+                excess::verdict(memcg, MemCgroup::from_raw(top(root)))
+            },
+        )
     }
 }

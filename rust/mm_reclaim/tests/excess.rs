@@ -5,12 +5,17 @@
 use core::cell::Cell;
 use kernel::{
     alloc::flags::GFP_KERNEL,
-    prelude::*, //
+    prelude::*,
+    sync::rcu::{
+        self,
+        Guard, //
+    }, //
 };
 
 use super::{
     hierarchy::{
         build,
+        build_random,
         next_hierarchy,
         walk,
         TestGroup,
@@ -18,21 +23,69 @@ use super::{
     },
     random::Random, //
 };
-use crate::excess::{
-    close,
-    has_first_pass,
-    update,
-    verdict,
-    Excess,
-    FirstPass,
-    Limited, //
+use crate::{
+    excess::{
+        close,
+        has_first_pass,
+        update,
+        verdict,
+        Excess,
+        FirstPass,
+        Limited, //
+    },
+    excess_walk::ExcessOrder,
+    iter::Order,
+    memcg_bitmap::{
+        MemcgBitmap,
+        MemcgId,
+        Numbered, //
+    }, //
 };
 
 const LARGEST: usize = 7;
 
-/// Returns whether the group or one of its ancestors up to `root` exceeds its limit.
-fn is_taken_from(groups: &[TestGroup], root: usize, at: usize) -> bool {
-    (root..=at).any(|above| groups[above].exceeds.get() && at < groups[above].end)
+/// Returns whether one of the groups in `above` exceeds its limit, and is `at` or an ancestor of it.
+fn is_below_excess(
+    groups: &[TestGroup],
+    mut above: impl Iterator<Item = usize>,
+    at: usize,
+) -> bool {
+    above.any(|above| groups[above].exceeds.get() && at < groups[above].end)
+}
+
+/// Returns the groups that are taken from below `root`, in the order of their visit.
+fn expected(groups: &[TestGroup], root: usize) -> Result<KVec<usize>> {
+    let mut expected = KVec::new();
+    let taken = (root..groups[root].end).filter(|&at| is_below_excess(groups, root..=at, at));
+
+    if root != 0 || groups[0].exceeds.get() {
+        for at in taken {
+            expected.push(at, GFP_KERNEL)?;
+        }
+        return Ok(expected);
+    }
+    // The highest ones in excess, by their ids, which descend; each with all that is below it.
+    let tops = taken.filter(|&at| !is_below_excess(groups, 0..at, at));
+    for top in tops.rev() {
+        for at in top..groups[top].end {
+            expected.push(at, GFP_KERNEL)?;
+        }
+    }
+    Ok(expected)
+}
+
+/// Compares the list with the marks, after a walk of all groups.
+fn check_list(random: &Random, step: u32, groups: &[TestGroup]) -> Result {
+    for (at, group) in groups.iter().enumerate() {
+        if let Some(id) = group.listed_id() {
+            random.check(
+                group.excess_bitmap().contains(id) == group.exceeds.get(),
+                step,
+                fmt!("group {at} is listed, or is not"),
+            )?;
+        }
+    }
+    Ok(())
 }
 
 /// Compares marks, counts and a walk below each group with what `exceeds` says.
@@ -52,24 +105,29 @@ fn check(random: &Random, step: u32, groups: &[TestGroup]) -> Result {
             fmt!("the mark of group {root}"),
         )?;
 
-        let expected = (root..group.end).filter(|&at| is_taken_from(groups, root, at));
-        let is_empty = expected.clone().next().is_none();
+        let expected = expected(groups, root)?;
         random.check(
-            has_first_pass(group) != is_empty,
+            has_first_pass(group) == !expected.is_empty(),
             step,
             fmt!("the first pass below group {root}"),
         )?;
         let position = TestPosition::new();
         for shared in [None, Some(&position)] {
-            let visited = walk(groups, root, shared, |other| verdict(other, group))?;
+            let visited = walk(groups, root, shared, ExcessOrder, |other| {
+                verdict(other, group)
+            })?;
             random.check(
-                visited.iter().copied().eq(expected.clone()),
+                visited[..] == expected[..],
                 step,
                 fmt!("below group {root}: {visited:?}"),
             )?;
         }
     }
-    Ok(())
+    // If all are visited, nobody needs the list.
+    if groups[0].exceeds.get() {
+        return Ok(());
+    }
+    check_list(random, step, groups)
 }
 
 fn set_excess(groups: &[TestGroup], at: usize, exceeds: bool) {
@@ -107,6 +165,16 @@ impl<'a> Restless<'a> {
     }
 }
 
+impl Numbered for Restless<'_> {
+    fn listed_id(&self) -> Option<MemcgId> {
+        None
+    }
+
+    fn with_id<'g>(&'g self, _id: MemcgId, _guard: &'g Guard) -> Option<&'g Self> {
+        None
+    }
+}
+
 impl Limited for Restless<'_> {
     fn excess(&self) -> &Excess {
         &self.excess
@@ -122,6 +190,38 @@ impl Limited for Restless<'_> {
     fn parent(&self) -> Option<&Self> {
         self.parent
     }
+
+    fn excess_bitmap(&self) -> &MemcgBitmap {
+        static NOBODY: MemcgBitmap = MemcgBitmap::new();
+
+        &NOBODY
+    }
+}
+
+/// Walks all groups while others change their excess, and checks that it ends.
+fn walk_while_marks_change(random: &mut Random, groups: &[TestGroup], step: u32) -> Result {
+    const CHANGES: usize = 5;
+    let guard = rcu::read_lock();
+    let mut pos = None;
+    let (mut visits, mut changes) = (0, 0);
+
+    while let Some(group) = ExcessOrder.next(pos, &groups[0], &guard) {
+        pos = Some(group);
+        visits += 1;
+        // A change may have the walk repeat what it did.
+        random.check(
+            visits <= (changes + 1) * groups.len(),
+            step,
+            fmt!("{visits} visits of {} groups", groups.len()),
+        )?;
+        if changes < CHANGES && groups.len() > 1 && random.below(2) == 0 {
+            let at = 1 + random.below(groups.len() as u32 - 1) as usize;
+
+            set_excess(groups, at, !groups[at].exceeds.get());
+            changes += 1;
+        }
+    }
+    Ok(())
 }
 
 #[kunit_tests(mm_reclaim_excess)]
@@ -141,6 +241,22 @@ mod tests {
                     break;
                 }
             }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn walk_ends_while_marks_change() -> Result {
+        let mut random = Random::new("walk_ends_while_marks_change");
+
+        for step in 0..2000 {
+            let groups = build_random(&mut random, 12)?;
+
+            for at in 1..groups.len() {
+                set_excess(&groups, at, random.below(3) == 0);
+            }
+            walk_while_marks_change(&mut random, &groups, step)?;
+            check(&random, step, &groups)?;
         }
         Ok(())
     }

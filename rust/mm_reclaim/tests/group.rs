@@ -14,7 +14,8 @@ use crate::{
     },
     memcg_bitmap::{
         MemcgBitmap,
-        MemcgId, //
+        MemcgId,
+        Numbered, //
     },
     node::Node, //
 };
@@ -58,6 +59,19 @@ impl Drop for Group<'_> {
     }
 }
 
+impl Numbered for Group<'_> {
+    fn listed_id(&self) -> Option<MemcgId> {
+        if let (Some(id), Ok(node)) = (self.late.take(), node()) {
+            self.info(node).set(id);
+        }
+        MemcgId::from_raw(self.id)
+    }
+
+    fn with_id<'g>(&'g self, id: MemcgId, _guard: &'g Guard) -> Option<&'g Self> {
+        (self.listed_id() == Some(id)).then_some(self)
+    }
+}
+
 impl Owner for Group<'_> {
     fn map(&self) -> &Map {
         &self.map
@@ -67,19 +81,8 @@ impl Owner for Group<'_> {
         &self.node_info
     }
 
-    fn listed_id(&self) -> Option<MemcgId> {
-        if let (Some(id), Ok(node)) = (self.late.take(), node()) {
-            self.info(node).set(id);
-        }
-        MemcgId::from_raw(self.id)
-    }
-
     fn bitmap(&self, _node: Node) -> &MemcgBitmap {
         self.bitmap
-    }
-
-    fn with_id<'g>(&'g self, id: MemcgId, _guard: &'g Guard) -> Option<&'g Self> {
-        (self.listed_id() == Some(id)).then_some(self)
     }
 }
 

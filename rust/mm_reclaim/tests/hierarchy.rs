@@ -26,6 +26,7 @@ use kernel::{
     }, //
 };
 
+use super::random::Random;
 use crate::{
     excess::{
         Excess,
@@ -35,11 +36,20 @@ use crate::{
         self,
         Cookie,
         Group,
+        Order,
         SharedPosition,
         Step,
         Verdict, //
+    },
+    memcg_bitmap::{
+        MemcgBitmap,
+        MemcgId,
+        Numbered, //
     }, //
 };
+
+/// The list of all groups in excess. Tests run one after the other.
+static IN_EXCESS: MemcgBitmap = MemcgBitmap::new();
 
 /// A group of a hierarchy that stands in pre-order in a slice.
 pub(super) struct TestGroup {
@@ -50,6 +60,8 @@ pub(super) struct TestGroup {
     parent: Option<usize>,
     pub(super) refs: Atomic<i32>,
     pub(super) dying: bool,
+    /// How many groups there are.
+    nr: usize,
     excess: Excess,
     /// Whether it uses more than its soft limit.
     pub(super) exceeds: Cell<bool>,
@@ -103,6 +115,24 @@ impl Group for TestGroup {
     }
 }
 
+impl Numbered for TestGroup {
+    /// Returns ids that descend, so that the order of ids is not that of the hierarchy.
+    fn listed_id(&self) -> Option<MemcgId> {
+        if self.at == 0 {
+            return None;
+        }
+        MemcgId::from_raw((self.nr - self.at) as i32)
+    }
+
+    fn with_id<'g>(&'g self, id: MemcgId, _guard: &'g Guard) -> Option<&'g Self> {
+        let at = self.nr.checked_sub(usize::from(id.as_raw()))?;
+
+        // SAFETY: There is a group at each place below `nr`, and here that is the distance from
+        // the first one.
+        (at != 0).then(|| unsafe { &*ptr::from_ref(self).sub(self.at).add(at) })
+    }
+}
+
 impl Limited for TestGroup {
     fn excess(&self) -> &Excess {
         &self.excess
@@ -116,6 +146,10 @@ impl Limited for TestGroup {
         // SAFETY: The parent stands before the group in the slice.
         self.parent
             .map(|parent| unsafe { &*ptr::from_ref(self).sub(self.at - parent) })
+    }
+
+    fn excess_bitmap(&self) -> &MemcgBitmap {
+        &IN_EXCESS
     }
 }
 
@@ -170,14 +204,30 @@ pub(super) fn build(depths: &[usize]) -> Result<KVec<TestGroup>> {
             at,
             end: at + 1 + below,
             parent: depths[..at].iter().rposition(|&d| d < depth),
+            nr: depths.len(),
             refs: Atomic::new(0),
             dying: false,
             excess: Excess::new(),
             exceeds: Cell::new(false),
         };
+        // Another test may have left it there.
+        if let Some(id) = group.listed_id() {
+            IN_EXCESS.clear(id);
+        }
         groups.push(group, GFP_KERNEL)?;
     }
     Ok(groups)
+}
+
+/// Builds a hierarchy of at most `most` groups.
+pub(super) fn build_random(random: &mut Random, most: u32) -> Result<KVec<TestGroup>> {
+    let size = 1 + random.below(most) as usize;
+    let mut depths = KVec::from_elem(0, size, GFP_KERNEL)?;
+
+    for i in 1..size {
+        depths[i] = 1 + random.below(depths[i - 1] as u32 + 1) as usize;
+    }
+    build(&depths)
 }
 
 /// Turns `depths` into those of the next hierarchy of the same size, and returns whether there is
@@ -193,11 +243,12 @@ pub(super) fn next_hierarchy(depths: &mut [usize]) -> bool {
     false
 }
 
-/// Walks below `root`, and returns the places of the groups in the order of their visit.
+/// Walks below `root` in `order`, and returns the places of the groups in the order of their visit.
 pub(super) fn walk(
     groups: &[TestGroup],
     root: usize,
     shared: Option<&TestPosition>,
+    order: impl Order<TestGroup> + Copy,
     filter: impl Fn(&TestGroup) -> Verdict,
 ) -> Result<KVec<usize>> {
     let mut visited = KVec::new();
@@ -210,7 +261,7 @@ pub(super) fn walk(
             shared,
             generation: &mut generation,
         });
-        let Some(next) = iter::next(&groups[root], at, cookie, &filter) else {
+        let Some(next) = iter::next(&groups[root], at, cookie, order, &filter) else {
             return Ok(visited);
         };
 

@@ -12,6 +12,7 @@ use super::{
     hierarchy::{
         as_ptr,
         build,
+        build_random,
         next_hierarchy,
         place,
         walk,
@@ -23,6 +24,7 @@ use super::{
 use crate::iter::{
     self,
     Cookie,
+    PreOrder,
     SharedPosition,
     Step,
     Verdict, //
@@ -68,7 +70,7 @@ fn check_hierarchy(random: &Random, groups: &[TestGroup]) -> Result {
             let position = TestPosition::new();
 
             for shared in [None, Some(&position)] {
-                let visited = walk(groups, root, shared, filter)?;
+                let visited = walk(groups, root, shared, PreOrder, filter)?;
 
                 random.check(
                     visited.iter().copied().eq(expected(groups, root, filter)),
@@ -97,7 +99,7 @@ fn share(random: &mut Random, groups: &[TestGroup], rounds: usize) -> Result {
             shared: &position,
             generation: &mut generations[walker],
         });
-        let next = iter::next(&groups[0], at, cookie, |_| Verdict::Visit);
+        let next = iter::next(&groups[0], at, cookie, PreOrder, |_| Verdict::Visit);
 
         if let Some(step) = &next {
             let round = generations[walker] as usize;
@@ -148,12 +150,8 @@ mod tests {
         let mut random = Random::new("shared_walk_visits_each_once_per_round");
 
         for _ in 0..50 {
-            let size = 1 + random.below(20) as usize;
-            let mut depths = KVec::from_elem(0, size, GFP_KERNEL)?;
-            for i in 1..size {
-                depths[i] = 1 + random.below(depths[i - 1] as u32 + 1) as usize;
-            }
-            share(&mut random, &build(&depths)?, 100)?;
+            let groups = build_random(&mut random, 20)?;
+            share(&mut random, &groups, 100)?;
         }
         Ok(())
     }
@@ -169,7 +167,7 @@ mod tests {
             // Also from the middle of a round that another walker began.
             for start in 0..groups.len() {
                 position.position.store(as_ptr(groups.get(start)), Relaxed);
-                let visited = walk(&groups, 0, Some(&position), |_| refusal)?;
+                let visited = walk(&groups, 0, Some(&position), PreOrder, |_| refusal)?;
                 random.check(visited.is_empty(), start as u32, fmt!("{visited:?}"))?;
             }
         }

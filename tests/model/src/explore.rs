@@ -22,14 +22,19 @@ use std::{
 use crate::{
     excess,
     excess::Limited,
+    excess_walk::ExcessOrder,
     id::Id,
     info::Owner,
+    iter::Order,
     lifecycle,
     memcg::{
         MemCgroup,
         World, //
     },
-    memcg_bitmap::MemcgId,
+    memcg_bitmap::{
+        MemcgId,
+        Numbered, //
+    },
     node::Node,
     rcu::RcuRef,
     shrinker::{
@@ -868,6 +873,69 @@ mod soft_limit {
                 check_marks(scene);
                 assert!(!scene.memcg(1).excess().is_marked(), "marked for ever");
             },
+        );
+    }
+
+    /// Visits those in excess, as a first pass of reclaim does.
+    fn walk_excess(scene: &Scene) {
+        let guard = rcu::read_lock();
+        let root = scene.memcg(0);
+        let mut pos = None;
+
+        while let Some(group) = ExcessOrder.next(pos, root, &guard) {
+            pos = Some(group);
+        }
+    }
+
+    /// Who is marked is found by the next walk.
+    fn check_listed(scene: &Scene) {
+        for memcg in &scene.world.memcgs {
+            if let Some(id) = memcg.listed_id().filter(|_| memcg.excess().is_marked()) {
+                assert!(memcg.excess_bitmap().contains(id), "never visited");
+            }
+        }
+    }
+
+    /// The memcg is listed still from when it was in excess before.
+    fn was_in_excess() -> Scene {
+        let scene = nobody();
+
+        scene.memcg(1).charge(20);
+        scene.memcg(1).charge(-20);
+        scene
+    }
+
+    #[test]
+    fn mark_against_walk() {
+        explore(
+            Options::default(),
+            was_in_excess,
+            [|scene| scene.memcg(1).charge(20), walk_excess],
+            check_listed,
+        );
+    }
+
+    /// The id went to another memcg.
+    #[test]
+    fn mark_against_walk_with_reused_id() {
+        explore(
+            Options::default(),
+            || {
+                let scene = Scene::new(&[1, 0], 0);
+
+                scene.memcg(1).charge(20);
+                scene.memcg(1).charge(-20);
+                scene.memcg(1).go_offline();
+                scene
+            },
+            [
+                |scene| {
+                    scene.memcg(2).take_id(1);
+                    scene.memcg(2).charge(20);
+                },
+                walk_excess,
+            ],
+            check_listed,
         );
     }
 }

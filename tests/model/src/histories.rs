@@ -37,12 +37,16 @@ use crate::{
         verdict,
         Limited, //
     },
+    excess_walk::ExcessOrder,
     id::{
         Id,
         IdTable, //
     },
     info::Owner,
-    iter::Verdict,
+    iter::{
+        Order,
+        Verdict, //
+    },
     lifecycle,
     memcg::{
         MemCgroup,
@@ -50,7 +54,8 @@ use crate::{
     },
     memcg_bitmap::{
         MemcgBitmap,
-        MemcgId, //
+        MemcgId,
+        Numbered, //
     },
     node::Node,
     rcu::Lent,
@@ -526,6 +531,25 @@ mod soft_limit {
                     false => Verdict::SkipTree,
                 };
                 assert!(verdict(&**memcg, &*memcgs[root]) == expected, "verdict");
+            }
+        }
+        check_list(world, (0..memcgs.len()).find(|&at| is_marked(at)));
+    }
+
+    /// The highest one that is marked is found by a walk, and those that aren't are on the list no
+    /// more.
+    fn check_list(world: &World, highest: Option<usize>) {
+        let guard = rcu::read_lock();
+        let root = &*world.memcgs[0];
+        let found = ExcessOrder.next(None, root, &guard);
+
+        assert_eq!(found.map(|memcg| memcg.at), highest, "highest");
+        assert!(found.and_then(|pos| ExcessOrder.next(Some(pos), root, &guard)).is_none());
+        for memcg in &world.memcgs {
+            if let Some(id) = memcg.listed_id() {
+                let is_listed = memcg.excess_bitmap().contains(id);
+
+                assert_eq!(is_listed, memcg.excess().is_marked(), "listed");
             }
         }
     }

@@ -17,6 +17,8 @@ mod bits;
 mod cache;
 #[path = "../../../rust/mm_reclaim/excess.rs"]
 mod excess;
+#[path = "../../../rust/mm_reclaim/excess_walk.rs"]
+mod excess_walk;
 #[path = "../../../rust/mm_reclaim/id.rs"]
 mod id;
 #[path = "../../../rust/mm_reclaim/info.rs"]

@@ -44,7 +44,8 @@ use crate::{
     lifecycle,
     memcg_bitmap::{
         MemcgBitmap,
-        MemcgId, //
+        MemcgId,
+        Numbered, //
     },
     node::Node,
     once,
@@ -59,6 +60,7 @@ const IDS: usize = 256;
 /// What all memcgs of a [`World`] share.
 struct Shared {
     bitmaps: [MemcgBitmap; NODES],
+    in_excess: MemcgBitmap,
     by_id: [Atomic<*mut MemCgroup>; IDS],
 }
 
@@ -97,6 +99,7 @@ impl World {
         shrinker::begin();
         let shared = Rc::new(Shared {
             bitmaps: [const { MemcgBitmap::new() }; NODES],
+            in_excess: MemcgBitmap::new(),
             by_id: [const { Atomic::new(ptr::null_mut()) }; IDS],
         });
         let mut memcgs = Vec::<Rc<MemCgroup>>::new();
@@ -113,7 +116,8 @@ impl World {
                 refcount: Refcount::new(1),
                 excess: Excess::new(),
                 usage: Atomic::new(0),
-                limit: Atomic::new(10),
+                // The root has none.
+                limit: Atomic::new(if at == 0 { usize::MAX } else { 10 }),
             });
             memcg.take_id(id);
             memcgs.push(memcg);
@@ -147,6 +151,7 @@ impl MemCgroup {
     pub(crate) fn go_offline(&self) {
         let id = self.id.load(Relaxed);
 
+        excess::close(self);
         lifecycle::offline(self);
         if id != 0 {
             self.shared.by_id[id as usize].store(ptr::null_mut(), Release);
@@ -196,6 +201,22 @@ impl MemCgroup {
     pub(crate) fn warn_unlisted(&self, _node: Node) {}
 }
 
+impl Numbered for MemCgroup {
+    fn listed_id(&self) -> Option<MemcgId> {
+        if self.is_root() {
+            return None;
+        }
+        MemcgId::from_raw(once::read(&self.id))
+    }
+
+    fn with_id<'g>(&'g self, id: MemcgId, _guard: &'g Guard) -> Option<&'g Self> {
+        let memcg = once::read(self.shared.by_id.get(usize::from(id.as_raw()))?);
+
+        // SAFETY: Memcgs live as long as their world.
+        unsafe { memcg.as_ref() }
+    }
+}
+
 impl Owner for MemCgroup {
     fn map(&self) -> &Map {
         &self.map
@@ -205,22 +226,8 @@ impl Owner for MemCgroup {
         &self.node_info[node.as_raw() as usize]
     }
 
-    fn listed_id(&self) -> Option<MemcgId> {
-        if self.is_root() {
-            return None;
-        }
-        MemcgId::from_raw(once::read(&self.id))
-    }
-
     fn bitmap(&self, node: Node) -> &MemcgBitmap {
         &self.shared.bitmaps[node.as_raw() as usize]
-    }
-
-    fn with_id<'g>(&'g self, id: MemcgId, _guard: &'g Guard) -> Option<&'g Self> {
-        let memcg = once::read(self.shared.by_id.get(usize::from(id.as_raw()))?);
-
-        // SAFETY: Memcgs live as long as their world.
-        unsafe { memcg.as_ref() }
     }
 }
 
@@ -237,6 +244,10 @@ impl Limited for MemCgroup {
 
     fn parent(&self) -> Option<&Self> {
         self.parent()
+    }
+
+    fn excess_bitmap(&self) -> &MemcgBitmap {
+        &self.shared.in_excess
     }
 }
 
