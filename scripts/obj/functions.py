@@ -18,6 +18,8 @@ LABEL = re.compile(r"([0-9a-f]+) <(.*)>:$")
 # Of an instruction, or of a relocation, which stands below its instruction.
 LINE = re.compile(r"\s+([0-9a-f]+):\s+(\S+)\s*(.*)$")
 DATA_LINE = re.compile(r"([0-9a-f]{16}) (R_\S+)\s+(\S+)$")
+# In the table of symbols, one that is data.
+DATA_SYMBOL = re.compile(r"[0-9a-f]{16} .{6}O \S+\s+[0-9a-f]+ (?:\.hidden )?(\S+)$")
 OPERAND = re.compile(r"(\S+?)([-+]0x[0-9a-f]+)?$")
 DIRECT = re.compile(r"0x([0-9a-f]+)\b")
 # By the table of a switch.
@@ -61,6 +63,7 @@ class Object:
         # Each name of each function; of several, one is shown.
         self.by_name = {}
         self._by_section = {}
+        self._data_names = set()
         self._read_code()
         # What is in tables; which function uses a table is not known.
         self.tables = Function("tables", shown, "", 0)
@@ -113,6 +116,9 @@ class Object:
 
     def _read_data(self):
         section = ""
+        for line in tools.objdump(self.path, "-t").splitlines():
+            if match := DATA_SYMBOL.match(line):
+                self._data_names.add(match[1])
         for line in tools.objdump(self.path, "-r").splitlines():
             if match := SECTION.match(line):
                 section = match[1]
@@ -120,9 +126,12 @@ class Object:
                 self.tables.edges.append([REFERENCE, place(match[2], match[3])])
 
     def _resolve(self, function):
-        """Replaces places in sections; branches within a function go."""
+        """Replaces places in sections; branches within a function go, and
+        references to data."""
         edges = []
         for kind, target in function.edges:
+            if target in self._data_names:
+                continue
             if isinstance(target, str):
                 target = self.by_name.get(target, target)
             else:
