@@ -2,13 +2,9 @@
 """The functions of a kernel, by name and by address."""
 
 import bisect
-import os
-import subprocess
 
+import tools
 from common import BenchError, shown
-
-# As scripts/deps installs it.
-NM = "llvm-nm" + os.environ.get("LLVM", "-19")
 
 
 class Symbols:
@@ -16,16 +12,8 @@ class Symbols:
 
     def __init__(self, vmlinux):
         self.vmlinux = vmlinux
-        try:
-            result = subprocess.run([NM, "--demangle", str(vmlinux)],
-                                    capture_output=True, text=True)
-        except FileNotFoundError:
-            raise BenchError(f"{NM} is not installed: run 'make deps'") from None
-        if result.returncode:
-            raise BenchError(f"{NM} cannot read {shown(vmlinux)}: "
-                             f"{result.stderr.strip()}")
         self.by_name, found = {}, {}
-        for line in result.stdout.splitlines():
+        for line in tools.nm(vmlinux, shown(vmlinux)).splitlines():
             address, kind, name = line.split(maxsplit=2)
             if kind in "tTwW":
                 address = int(address, 16)

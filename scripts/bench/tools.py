@@ -17,10 +17,15 @@ def run(command, what, text=None):
         result = subprocess.run(command, input=text, capture_output=True,
                                 text=True)
     except FileNotFoundError:
-        raise BenchError(f"{command[0]} is not there: run 'make deps'") from None
+        raise BenchError(f"{command[0]} is not installed: run 'make deps'") from None
     if result.returncode:
         raise BenchError(f"{what}: {command[0]} failed: {result.stderr.strip()}")
     return result.stdout
+
+
+def nm(path, what):
+    """The symbols of a file, with Rust's names as they are in the source."""
+    return run(["llvm-nm" + LLVM, "--demangle", path], what)
 
 
 def objdump(path, *options):
