@@ -19,6 +19,8 @@ PYTHON = pathlib.Path("/usr/bin/python3")
 PROGRAMS = ROOT / "scripts/bench"
 TOOLS = (ROOT / "tools/cgroup/memcg_shrinker_maps.py",
          BUILD / "linux/tools/cgroup/memcg_shrinker.py")
+# What the programs import.
+SHARED = ("guest.py", "guest_groups.py")
 # Of the modules, what nothing here can want.
 LEFT_OUT = {"__pycache__", "dist-packages", "ensurepip", "idlelib", "lib2to3",
             "pydoc_data", "test", "tests", "tkinter", "turtledemo"}
@@ -61,7 +63,7 @@ def build(program):
     binaries = [path for path in files if path.suffix != ".py"]
     files.update((path, path) for path in libraries(binaries))
     files[pathlib.Path("/init")] = PROGRAMS / program
-    files[pathlib.Path("/guest.py")] = PROGRAMS / "guest.py"
+    files.update((pathlib.Path("/") / name, PROGRAMS / name) for name in SHARED)
     files.update((pathlib.Path("/tools") / path.name, path) for path in TOOLS)
 
     folders = {pathlib.Path(name) for name in ("/dev", "/proc", "/sys", "/tmp")}
