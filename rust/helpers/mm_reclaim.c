@@ -2,6 +2,7 @@
 
 #include <linux/memcontrol.h>
 #include <linux/nodemask.h>
+#include <linux/sched/mm.h>
 #include <linux/shrinker.h>
 
 #ifdef CONFIG_MEMCG_SHRINKER_RUST
@@ -18,6 +19,12 @@ __rust_helper void rust_helper_mem_cgroup_get(struct mem_cgroup *memcg)
 __rust_helper void rust_helper_mem_cgroup_put(struct mem_cgroup *memcg)
 {
 	mem_cgroup_put(memcg);
+}
+
+__rust_helper struct mem_cgroup *
+rust_helper_set_active_memcg(struct mem_cgroup *memcg)
+{
+	return set_active_memcg(memcg);
 }
 
 __rust_helper bool rust_helper_mem_cgroup_disabled(void)

@@ -75,16 +75,20 @@ pub(crate) fn unregister(id: Id) {
     stat::add(Stat::Ids, -1);
 }
 
-/// Prepares a memcg to have objects of the shrinker with `id`, on all nodes.
+/// Prepares a memcg to have objects of the shrinker with `id`, on all nodes. The memcg pays for it.
 ///
-/// May sleep if `flags` allow it. Returns `ENOMEM` if memory is short; then nothing has changed.
+/// May sleep if `flags` allow it. Returns `ENOMEM` if memory is short, or the memcg is at a limit;
+/// then nothing has changed.
 pub(crate) fn install(memcg: &MemCgroup, id: Id, flags: Flags) -> Result {
-    memcg.map().install(id.index(), Node::with_memory, flags)
+    memcg.charged(flags, |flags| {
+        memcg.map().install(id.index(), Node::with_memory, flags)
+    })
 }
 
 /// Gives a memcg what it has on the other nodes on those, too, that were added meanwhile.
 ///
-/// May sleep. Returns `ENOMEM` if memory is short.
+/// Nobody is charged: a memcg at its limit must not keep memory from being added. May sleep.
+/// Returns `ENOMEM` if memory is short.
 fn extend(memcg: &MemCgroup) -> Result {
     let mut start = 0u32;
 

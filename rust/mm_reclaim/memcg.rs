@@ -12,6 +12,13 @@ use core::{
     ptr::NonNull, //
 };
 use kernel::{
+    alloc::{
+        flags::{
+            GFP_KERNEL,
+            GFP_KERNEL_ACCOUNT, //
+        },
+        Flags, //
+    },
     bindings,
     container_of,
     sync::{
@@ -128,6 +135,20 @@ impl MemCgroup {
         let flags = unsafe { (&raw const (*self.css()).flags).read_volatile() };
 
         flags & bindings::CSS_ONLINE != 0
+    }
+
+    /// Calls `f` with flags by which what it allocates is charged to this memcg; to the parent once
+    /// it is offline, and never to the root.
+    ///
+    /// What is charged doesn't keep the memcg alive.
+    pub(crate) fn charged<R>(&self, flags: Flags, f: impl FnOnce(Flags) -> R) -> R {
+        // SAFETY: The memcg is valid as long as `self`, and so for the scope that ends below.
+        let outer = unsafe { bindings::set_active_memcg(self.as_raw()) };
+        let result = f(flags | (GFP_KERNEL_ACCOUNT & !GFP_KERNEL));
+
+        // SAFETY: Whoever began the outer scope, in the same context, keeps its memcg valid.
+        unsafe { bindings::set_active_memcg(outer) };
+        result
     }
 
     /// Reads how many pages are charged to the memcg and its descendants.

@@ -9,19 +9,22 @@ use core::{
         NonNull, //
     }, //
 };
-use kernel::sync::{
-    aref::{
-        ARef,
-        AlwaysRefCounted, //
-    },
-    atomic::{
-        Atomic,
-        Full,
-        Relaxed,
-        Release, //
-    },
-    rcu::Guard,
-    Refcount, //
+use kernel::{
+    alloc::Flags,
+    sync::{
+        aref::{
+            ARef,
+            AlwaysRefCounted, //
+        },
+        atomic::{
+            Atomic,
+            Full,
+            Relaxed,
+            Release, //
+        },
+        rcu::Guard,
+        Refcount, //
+    }, //
 };
 use std::rc::Rc;
 
@@ -158,6 +161,11 @@ impl MemCgroup {
             self.id.store(0, Relaxed);
         }
         self.is_online.store(0, Relaxed);
+    }
+
+    /// Calls `f` as if what it allocates were charged to this memcg. There are no limits here.
+    pub(crate) fn charged<R>(&self, flags: Flags, f: impl FnOnce(Flags) -> R) -> R {
+        f(flags)
     }
 
     /// Charges pages to the memcg and its ancestors, or uncharges them, as page counters do.
