@@ -10,12 +10,12 @@ export KSRC QUICK N
 unexport MAKEFLAGS MFLAGS MAKEOVERRIDES VARIANT ARCH
 
 .PHONY: help deps tree kernel kernels kunit test mutants bench bench-scale \
-	bench-softlimit bench-profile boots litmus model lint series ncheck \
-	objcheck rustavailable clean distclean
+	bench-softlimit bench-untrusted bench-profile boots litmus model lint \
+	series ncheck objcheck rustavailable clean distclean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | \
-		sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 15
+		sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 17
 
 deps: ## install what is missing (Debian 12 or 13), or say what it is
 	@scripts/deps
@@ -47,6 +47,9 @@ bench-scale: deps kernels ## stock and rust at scale, in eight scenarios; QUICK=
 
 bench-softlimit: deps kernels ## stock, and soft limits off and on; QUICK=1 is short
 	@scripts/bench/softlimit
+
+bench-untrusted: deps kernels ## what a container can do to others, and who pays; QUICK=1 is short
+	@scripts/bench/untrusted
 
 bench-profile: deps kernels ## count the instructions of the hot paths, by function
 	@scripts/bench/profile
