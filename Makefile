@@ -6,12 +6,12 @@ VARIANT ?= rust
 ARCH ?= x86_64
 
 # Given to the scripts if set; this make's own flags are not for the kernel's.
-export KSRC QUICK N
+export KSRC QUICK N DURATION SEED
 unexport MAKEFLAGS MFLAGS MAKEOVERRIDES VARIANT ARCH
 
 .PHONY: help deps tree kernel kernels kunit test mutants bench bench-scale \
-	bench-softlimit bench-untrusted bench-profile boots litmus model lint \
-	series ncheck objcheck rustavailable clean distclean
+	bench-softlimit bench-untrusted bench-profile debug-kernel boots torture \
+	litmus model lint series ncheck objcheck rustavailable clean distclean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | \
@@ -54,9 +54,14 @@ bench-untrusted: deps kernels ## what a container can do to others, and who pays
 bench-profile: deps kernels ## count the instructions of the hot paths, by function
 	@scripts/bench/profile
 
-boots: deps kernels ## boot the Rust kernel in each way in which it must work
+debug-kernel: tree
 	@scripts/kernel debug x86_64
+
+boots: deps kernels debug-kernel ## boot the Rust kernel in each way in which it must work
 	@scripts/bench/boots
+
+torture: deps debug-kernel ## everything at once, at random; DURATION=SECONDS, SEED=NUMBER
+	@scripts/bench/torture
 
 litmus: tree ## prove the protocols by the kernel's memory model, with herd7
 	@tests/litmus/run

@@ -15,7 +15,8 @@ OWN_OPTION = r"CONFIG_MEMCG_SHRINKER_RUST"
 INLINE_OPTION = OWN_OPTION + r"|CONFIG_RUST_INLINE_HELPERS$|CONFIG_RUSTC_"
 MARK = "# MM_RECLAIM_JSON "
 EXIT = "MM_RECLAIM_EXIT "
-TROUBLE = re.compile(r"WARNING:|BUG:|\bOops\b|Kernel panic|general protection"
+TROUBLE = re.compile(r"WARNING:|BUG:|BUG \w|\bOops\b|Kernel panic"
+                     r"|general protection|INFO: trying to register"
                      r"|rcu_\w+ (?:self-)?detected (?:expedited )?stall"
                      r"|INFO: task .* blocked")
 

@@ -2,9 +2,11 @@
 """What the first process of a guest that is a Python program has to do."""
 
 import ctypes
+import errno
 import json
 import os
 import sys
+import time
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 RB_AUTOBOOT = 0x01234567
@@ -22,6 +24,22 @@ def mount(kind, where, data=None):
     os.makedirs(where, exist_ok=True)
     checked(LIBC.mount(kind.encode(), where.encode(), kind.encode(), 0,
                        data and data.encode()), where)
+
+
+def umount(where):
+    checked(LIBC.umount2(where.encode(), 0), where)
+
+
+def retry(function):
+    """Calls what may be busy for a moment: a process is about to leave it."""
+    for _ in range(500):
+        try:
+            return function()
+        except OSError as error:
+            if error.errno != errno.EBUSY:
+                raise
+        time.sleep(0.02)
+    return function()
 
 
 def write(path, text):

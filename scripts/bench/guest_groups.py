@@ -3,7 +3,6 @@
 these ask of the machine."""
 
 import contextlib
-import errno
 import json
 import mmap
 import os
@@ -95,15 +94,7 @@ class Group:
 
     def remove(self):
         # A process that was waited for may still be about to leave it.
-        for _ in range(100):
-            try:
-                os.rmdir(self.path)
-                return
-            except OSError as error:
-                if error.errno != errno.EBUSY:
-                    raise
-            time.sleep(0.02)
-        raise Failed(f"{self.path} stays busy")
+        guest.retry(lambda: os.rmdir(self.path))
 
 
 class Process:

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a guest must have at the end as at the beginning: our counters, objects
+in slab caches, and no group but the root."""
+
+import os
+import time
+
+import guest
+
+CGROUPS = "/sys/fs/cgroup"
+STATS = "/sys/kernel/debug/mm_reclaim/stats"
+# Exact when nothing changes.
+COUNTERS = ("ids", "maps", "units", "tables", "table_bytes", "memcgs_in_excess")
+CACHES = ("shrinker_unit", "mem_cgroup", "mem_cgroup_per_node")
+
+
+class Failed(Exception):
+    """A check of what must be."""
+
+
+def mount_groups(is_v1):
+    if is_v1:
+        guest.mount("cgroup", CGROUPS, "memory")
+    else:
+        guest.mount("cgroup2", CGROUPS)
+        guest.write(f"{CGROUPS}/cgroup.subtree_control", "+memory")
+
+
+def groups():
+    """How many there are beside the root, with those that are dying."""
+    if os.path.exists(f"{CGROUPS}/cgroup.stat"):
+        stat = guest.fields(f"{CGROUPS}/cgroup.stat")
+        return sum(stat.get(name, 0) for name in
+                   ("nr_descendants", "nr_dying_descendants",
+                    "nr_dying_subsys_memory"))
+    for line in guest.read("/proc/cgroups").splitlines():
+        if line.startswith("memory\t"):
+            return int(line.split()[2]) - 1
+    raise Failed("/proc/cgroups doesn't know the memory controller")
+
+
+def counters():
+    found = guest.fields(STATS)
+    return {name: found[name] for name in COUNTERS if name in found}
+
+
+def caches():
+    """The objects in the slab caches. What each CPU keeps for itself, and what
+    KASAN keeps in quarantine, counts as used, so it is given back before."""
+    for name in CACHES:
+        guest.write(f"/sys/kernel/slab/{name}/shrink", "1")
+    lines = [line.split() for line in guest.read("/proc/slabinfo").splitlines()]
+    found = {words[0]: int(words[1]) for words in lines if words[0] in CACHES}
+    missing = set(CACHES) - set(found)
+    if missing:
+        raise Failed(f"/proc/slabinfo lacks {', '.join(sorted(missing))}")
+    return found
+
+
+def state():
+    return {**counters(), **caches(), "groups": groups()}
+
+
+def settle(before, patience=60):
+    """Waits until all is as it was: frees wait for grace periods, and dying
+    groups for the reclaim of what is charged to them."""
+    until = time.monotonic() + patience
+    while True:
+        now = state()
+        differs = {name: (was, now[name]) for name, was in before.items()
+                   if now[name] != was}
+        if not differs:
+            return
+        if time.monotonic() > until:
+            raise Failed(f"not as before (was, is): {differs}")
+        guest.write("/proc/sys/vm/drop_caches", "3")
+        time.sleep(0.2)

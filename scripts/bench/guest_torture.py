@@ -1,0 +1,116 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""The first process of a guest that does everything at once, at random, for a
+while, then takes all of it away and compares what is left with the beginning.
+"""
+
+import argparse
+import collections
+import json
+import os
+import select
+import time
+import traceback
+
+import balance
+import guest
+from balance import STATS, Failed
+from torturer import KNOB, MAX_MOUNTS, TOP, Torturer
+
+# How many ids others have. 64 share a unit.
+BASE = 60
+
+
+def start(number, options, until):
+    """Returns the process of a torturer, and the pipe its result comes from."""
+    reads, writes = os.pipe()
+    pid = os.fork()
+    if pid:
+        os.close(writes)
+        return pid, reads
+    status = 1
+    try:
+        # What memory is short for is to be killed, and not this.
+        guest.write("/proc/self/oom_score_adj", "-1000")
+        found = Torturer(number, options.seed, options.v1).work(until)
+        os.write(writes, json.dumps(found).encode())
+        status = 0
+    except BaseException:  # pylint: disable=broad-exception-caught
+        traceback.print_exc()
+    os._exit(status)
+
+
+def collect(torturers, patience):
+    """Adds up what they did."""
+    done, refused = collections.Counter(), collections.Counter()
+    for pid, reads in torturers:
+        if not select.select([reads], [], [], patience)[0]:
+            raise Failed("a torturer does not end")
+        with os.fdopen(reads, "rb") as pipe:
+            said = pipe.read()
+        if os.waitpid(pid, 0)[1] or not said:
+            raise Failed("a torturer failed, see above")
+        found = json.loads(said)
+        done.update(found["done"])
+        refused.update(found["refused"])
+    return done, refused
+
+
+def take_ids(count):
+    """Mounts until so many ids are taken, and returns where."""
+    places = []
+    while balance.counters()["ids"] < count:
+        places.append(f"/tmp/taken{len(places)}")
+        guest.mount("tmpfs", places[-1])
+    return places
+
+
+def give_back(places):
+    for place in places:
+        guest.umount(place)
+        os.rmdir(place)
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("-n", type=int, default=4, help="torturers")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--v1", action="store_true")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--duration", type=float, default=60)
+    return parser.parse_args(arguments)
+
+
+def work(arguments):
+    options = parse(arguments)
+    balance.mount_groups(options.v1)
+    # What the root gets for so many mounts stays, as it may have objects. Twice
+    # as many: a file system that was unmounted may take a moment to go.
+    give_back(take_ids(BASE + 2 * MAX_MOUNTS * options.n))
+    # So that groups have objects of shrinkers of more than one unit.
+    taken = take_ids(BASE)
+    guest.write(KNOB, "1")
+    time.sleep(1)
+    before, stats = balance.state(), guest.fields(STATS)
+
+    os.mkdir(TOP)
+    if not options.v1:
+        guest.write(f"{TOP}/cgroup.subtree_control", "+memory")
+    print(f"# {before}", flush=True)
+    until = time.monotonic() + options.duration
+    torturers = [start(i, options, until) for i in range(options.n)]
+    done, refused = collect(torturers, options.duration * 2 + 300)
+    print(f"# {time.monotonic() - until:.1f} s late, now clean up", flush=True)
+    guest.retry(lambda: os.rmdir(TOP))
+    balance.settle(before)
+    after = guest.fields(STATS)
+    return {
+        "n": options.n, "cgroup": "v1" if options.v1 else "v2",
+        "implementation": "rust", "seed": options.seed, "done": done,
+        "refused": refused, "balance": before,
+        "counted": {name: after[name] - stats[name] for name in after},
+        "oom_kills": guest.fields("/proc/vmstat").get("oom_kill", 0),
+    }
+
+
+guest.main(work)

@@ -1,0 +1,340 @@
+# SPDX-License-Identifier: GPL-2.0
+"""One of the processes that torture the kernel of a guest.
+
+Each has a tree of groups of its own, mounts, and a random sequence of steps that
+follows from the seed; what they do to each other depends on time.
+"""
+
+import collections
+import errno
+import mmap
+import os
+import random
+import signal
+import time
+import traceback
+
+import guest
+from balance import CGROUPS, STATS, Failed
+
+TOP = f"{CGROUPS}/t"
+MAPS = "/sys/kernel/debug/mm_reclaim/maps"
+KNOB = "/proc/sys/vm/memcg_soft_limit"
+CPU = "/sys/devices/system/cpu/cpu1/online"
+MIB = 1 << 20
+MAX_GROUPS, MAX_MOUNTS, MAX_DEPTH, MAX_CHILDREN = 24, 16, 4, 4
+
+# What the kernel may answer to a step with which others interfere.
+EXPECTED = {errno.EBUSY, errno.EAGAIN, errno.ENOENT, errno.ENODEV, errno.ENOMEM,
+            errno.ESRCH, errno.ENOSPC, errno.EINTR, errno.EOPNOTSUPP,
+            errno.ENOTEMPTY, errno.EEXIST}
+
+# The status of a child that did not do what it was for.
+BROKEN = 99
+
+# The steps, and how often each is taken.
+STEPS = {"create": 8, "remove": 6, "files": 6, "look": 8, "delete": 3,
+         "mount": 7, "unmount": 5, "move": 4, "end": 2, "limit": 3, "unlimit": 2,
+         "soften": 3, "reclaim": 1, "kill": 1, "memory": 2, "drop": 1,
+         "brink": 6, "hotplug": 2, "knob": 2, "debugfs": 2}
+# What would only be repeated by others.
+FIRST_ONLY = ("hotplug", "brink", "knob")
+
+
+def eat(size):
+    area = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    for at in range(0, size, mmap.PAGESIZE):
+        area[at] = 1
+    return area
+
+
+def is_expected(error):
+    return error.errno in EXPECTED
+
+
+def available():
+    for line in guest.read("/proc/meminfo").splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) << 10
+    raise Failed("/proc/meminfo lacks MemAvailable")
+
+
+def eat_all(more):
+    """Until nothing is left but what the kernel keeps in reserve, and then some
+    of that, or all: then somebody is killed for it."""
+    areas = []
+    while available():
+        areas.append(eat(2 * MIB))
+    areas.append(eat(more))
+    time.sleep(0.2)
+
+
+class Torturer:
+    """Has groups, mounts and children, and does one step after another."""
+
+    def __init__(self, number, seed, is_v1):
+        self.random = random.Random(f"{seed}.{number}")
+        self.v1 = is_v1
+        self.number = number
+        self.top, self.place = f"{TOP}/{number}", f"/tmp/{number}"
+        self.inner, self.leaves = [self.top], []
+        # Never limited, so that it can take all memory there is.
+        self.eater = f"{self.top}/eater"
+        self.mounts, self.children = {}, []
+        self.serial = 0
+        self.done = collections.Counter()
+        self.refused = collections.Counter()
+        self.steps = [getattr(self, name) for name, weight in STEPS.items()
+                      for _ in range(weight)
+                      if number == 0 or name not in FIRST_ONLY]
+
+    def name(self):
+        self.serial += 1
+        return str(self.serial)
+
+    def in_group(self, group, function):
+        """Calls it in a child that is in the group; returns the child."""
+        pid = os.fork()
+        if pid:
+            return pid
+        status = BROKEN
+        try:
+            guest.write("/proc/self/oom_score_adj", "1000")
+            guest.write(f"{group}/cgroup.procs", "0")
+            function()
+            status = 0
+        except OSError as error:
+            if is_expected(error):
+                status = 0
+            else:
+                traceback.print_exc()
+        except MemoryError:
+            status = 0
+        except BaseException:  # pylint: disable=broad-exception-caught
+            traceback.print_exc()
+        os._exit(status)
+
+    def wait(self, pid):
+        """It may well have been killed."""
+        if os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == BROKEN:
+            raise Failed("the child of a torturer failed, see above")
+
+    def run_in(self, group, function):
+        self.wait(self.in_group(group, function))
+
+    def leaf(self):
+        if not self.leaves:
+            self.leaves.append(self.new_group())
+        return self.random.choice(self.leaves)
+
+    def new_group(self):
+        path = f"{self.random.choice(self.inner)}/{self.name()}"
+        os.mkdir(path)
+        return path
+
+    def any_group(self):
+        return self.random.choice(self.inner + self.leaves)
+
+    def place_for_files(self):
+        return self.random.choice([self.place, *(
+            where for where, kind in self.mounts.items() if kind != "cgroup")])
+
+    # ---- groups and processes
+
+    def create(self):
+        if len(self.leaves) + len(self.inner) >= MAX_GROUPS:
+            self.remove()
+            return
+        path = self.new_group()
+        depth = path.count("/") - self.top.count("/")
+        if self.random.random() < 0.3 and depth < MAX_DEPTH:
+            if not self.v1:
+                guest.write(f"{path}/cgroup.subtree_control", "+memory")
+            self.inner.append(path)
+        else:
+            self.leaves.append(path)
+            # So that some are in excess when they go.
+            if self.v1 and self.random.random() < 0.5:
+                self.set_soft_limit(path, 0)
+
+    def remove(self):
+        known = self.leaves if self.random.random() < 0.8 else self.inner[1:]
+        if known:
+            path = self.random.choice(known)
+            os.rmdir(path)
+            (self.leaves if path in self.leaves else self.inner).remove(path)
+
+    def move(self):
+        if len(self.children) < MAX_CHILDREN:
+            self.children.append(self.in_group(self.leaf(),
+                                               lambda: time.sleep(60)))
+        pid = self.random.choice(self.children)
+        guest.write(f"{self.leaf()}/cgroup.procs", str(pid))
+
+    def end(self):
+        if self.children:
+            pid = self.children.pop(self.random.randrange(len(self.children)))
+            os.kill(pid, signal.SIGKILL)
+            self.wait(pid)
+
+    def kill(self):
+        if not self.v1:
+            guest.write(f"{self.leaf()}/cgroup.kill", "1")
+
+    # ---- mounts and objects
+
+    def mount(self):
+        """Where a file system is new, its first object comes from a group."""
+        if len(self.mounts) >= MAX_MOUNTS:
+            self.unmount()
+            return
+        name = self.name()
+        where = f"{self.place}/m{name}"
+        os.mkdir(where)
+        kind = self.random.choice(("tmpfs", "ramfs", "cgroup"))
+        # A hierarchy without controllers: its dentries stay, where tmpfs pins
+        # or frees them.
+        data = f"none,name=t{self.number}.{name}" if kind == "cgroup" else None
+        self.run_in(self.leaf(), lambda: guest.mount(kind, where, data))
+        if os.path.ismount(where):
+            self.mounts[where] = kind
+        else:
+            os.rmdir(where)
+
+    def unmount(self):
+        if self.mounts:
+            where = self.random.choice(list(self.mounts))
+            guest.umount(where)
+            del self.mounts[where]
+            os.rmdir(where)
+
+    def files(self):
+        place, name = self.place_for_files(), self.name()
+        count, keep = self.random.randrange(1, 60), self.random.random() < 0.5
+
+        def work():
+            for i in range(count):
+                path = f"{place}/{name}.{i}"
+                guest.write(path, "x")
+                if not keep:
+                    os.unlink(path)
+
+        self.run_in(self.leaf(), work)
+
+    def look(self):
+        """At names that are there and others that are not, of which objects are
+        left that can be reclaimed."""
+        where = self.random.choice([self.any_group(), self.leaf(), "/proc",
+                                    *self.mounts])
+        name, count = self.name(), self.random.randrange(1, 40)
+
+        def work():
+            for there in os.listdir(where)[:count]:
+                os.path.exists(f"{where}/{there}")
+            for i in range(count):
+                os.path.exists(f"{where}/{name}.{i}")
+
+        self.run_in(self.leaf(), work)
+
+    def delete(self):
+        place = self.place_for_files()
+        for name in os.listdir(place):
+            if "." in name:
+                os.unlink(f"{place}/{name}")
+
+    # ---- memory
+
+    def limit(self):
+        value = self.random.choice(("max", 2 * MIB, 8 * MIB, 64 * MIB))
+        if self.v1:
+            file, value = "memory.limit_in_bytes", -1 if value == "max" else value
+        else:
+            file = self.random.choice(("memory.max", "memory.high"))
+        guest.write(f"{self.leaf()}/{file}", str(value))
+
+    def unlimit(self):
+        file, value = ("memory.limit_in_bytes", "-1") if self.v1 else \
+            ("memory.max", "max")
+        guest.write(f"{self.leaf()}/{file}", value)
+
+    def soften(self):
+        """Fails while soft limits are off."""
+        if self.v1:
+            self.set_soft_limit(self.any_group(), self.random.choice(
+                (-1, 0, 0, MIB, 8 * MIB)))
+
+    def set_soft_limit(self, group, value):
+        guest.write(f"{group}/memory.soft_limit_in_bytes", str(value))
+
+    def reclaim(self):
+        file = "memory.force_empty" if self.v1 else "memory.reclaim"
+        guest.write(f"{self.any_group()}/{file}",
+                    str(self.random.choice((1, 4)) * MIB))
+
+    def memory(self):
+        size = self.random.choice((1, 4, 16)) * MIB
+        self.run_in(self.leaf(), lambda: eat(size))
+
+    def drop(self):
+        guest.write("/proc/sys/vm/drop_caches", self.random.choice("123"))
+
+    def brink(self):
+        more = self.random.choice((1, 4, 64)) * MIB
+        self.run_in(self.eater, lambda: eat_all(more))
+
+    # ---- the machine
+
+    def hotplug(self):
+        guest.write(CPU, "0")
+        time.sleep(self.random.random() / 10)
+        guest.write(CPU, "1")
+
+    def knob(self):
+        guest.write(KNOB, self.random.choice("011"))
+
+    def debugfs(self):
+        guest.read(STATS)
+        with open(MAPS, "r+", encoding="ascii") as file:
+            if self.random.random() < 0.5:
+                file.write(str(os.stat(self.leaf()).st_ino))
+                file.flush()
+                file.seek(0)
+            file.read()
+
+    # ---- from the beginning to the end
+
+    def work(self, until):
+        """Returns how often what was done, and what was refused."""
+        os.mkdir(self.place)
+        os.mkdir(self.top)
+        if not self.v1:
+            guest.write(f"{self.top}/cgroup.subtree_control", "+memory")
+        os.mkdir(self.eater)
+        # One of them takes each step at least once.
+        todo = [] if self.number else list(dict.fromkeys(self.steps))
+        self.random.shuffle(todo)
+        while time.monotonic() < until:
+            step = todo.pop() if todo else self.random.choice(self.steps)
+            self.done[step.__name__] += 1
+            try:
+                step()
+            except OSError as error:
+                if not is_expected(error):
+                    raise
+                self.refused[f"{step.__name__}: "
+                             f"{errno.errorcode[error.errno]}"] += 1
+        self.clean()
+        return {"done": self.done, "refused": self.refused}
+
+    def clean(self):
+        while self.children:
+            self.end()
+        for where in self.mounts:
+            guest.retry(lambda where=where: guest.umount(where))
+            os.rmdir(where)
+        for name in os.listdir(self.place):
+            os.unlink(f"{self.place}/{name}")
+        os.rmdir(self.place)
+        groups = [self.eater, *self.leaves, *self.inner]
+        for path in sorted(groups, key=lambda path: -path.count("/")):
+            guest.retry(lambda path=path: os.rmdir(path))
