@@ -10,8 +10,9 @@ export KSRC QUICK N DURATION SEED
 unexport MAKEFLAGS MFLAGS MAKEOVERRIDES VARIANT ARCH
 
 .PHONY: help deps tree kernel kernels kunit test mutants bench bench-scale \
-	bench-softlimit bench-untrusted bench-profile debug-kernel boots torture \
-	litmus model lint series ncheck objcheck rustavailable clean distclean
+	bench-softlimit bench-untrusted bench-profile debug-kernel boots \
+	failinject torture litmus model lint series ncheck objcheck \
+	rustavailable clean distclean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | \
@@ -59,6 +60,9 @@ debug-kernel: tree
 
 boots: deps kernels debug-kernel ## boot the Rust kernel in each way in which it must work
 	@scripts/bench/boots
+
+failinject: deps debug-kernel ## let each allocation fail once; QUICK=1 is short
+	@scripts/bench/failinject
 
 torture: deps debug-kernel ## everything at once, at random; DURATION=SECONDS, SEED=NUMBER
 	@scripts/bench/torture

@@ -20,7 +20,8 @@ PROGRAMS = ROOT / "scripts/bench"
 TOOLS = (ROOT / "tools/cgroup/memcg_shrinker_maps.py",
          BUILD / "linux/tools/cgroup/memcg_shrinker.py")
 # What the programs import.
-SHARED = ("guest.py", "guest_groups.py", "balance.py", "torturer.py")
+SHARED = ("guest.py", "guest_groups.py", "balance.py", "faults.py",
+          "operations.py", "torturer.py")
 # Of the modules, what nothing here can want.
 LEFT_OUT = {"__pycache__", "dist-packages", "ensurepip", "idlelib", "lib2to3",
             "pydoc_data", "test", "tests", "tkinter", "turtledemo"}

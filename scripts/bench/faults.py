@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Allocations of this guest that fail on purpose."""
+
+import functools
+import os
+
+import guest
+
+DEBUG = "/sys/kernel/debug"
+SLAB = "/sys/kernel/slab"
+# Debugging aids that turn themselves off if they get no memory.
+SPARED = ("kmemleak", "debug_objects_cache")
+# The crate, as it is part of the name of each of its functions.
+CRATE = "10mm_reclaim"
+# The last of its functions that have a name in C, which follow those.
+LAST = "xchg_nr_deferred_memcg"
+FAR = 1 << 18
+MAX_ORDER = 11
+MAX_DEPTH = 32
+
+
+def fault(kind, name, value):
+    guest.write(f"{DEBUG}/{kind}/{name}", str(value))
+
+
+def set_up():
+    """All slab caches and pages count, and failures are not printed."""
+    for kind in ("failslab", "fail_page_alloc"):
+        fault(kind, "ignore-gfp-wait", "N")
+        fault(kind, "verbose", 0)
+    fault("failslab", "times", -1)
+    for name in os.listdir(SLAB):
+        if not name.startswith(SPARED):
+            guest.write(f"{SLAB}/{name}/failslab", "1")
+    fault("failslab", "cache-filter", "Y")
+    fault("failslab", "stacktrace-depth", MAX_DEPTH)
+
+
+@functools.cache
+def code():
+    """From where to where the code of the crate goes."""
+    guest.write("/proc/sys/kernel/kptr_restrict", "0")
+    symbols = []
+    for line in guest.read("/proc/kallsyms").splitlines():
+        address, kind, name = line.split()[:3]
+        if kind in "tT":
+            symbols.append((int(address, 16), name))
+    symbols.sort()
+    start = min(address for address, name in symbols if CRATE in name)
+    last = max(address for address, name in symbols if name == LAST)
+    end = min(address for address, _ in symbols if address > last)
+    if not start < end < start + FAR:
+        raise OSError(f"the crate is not in one place: {start:#x}, {end:#x}")
+    return start, end
+
+
+def choose(ours):
+    """Whether only the slab objects fail that the crate's functions ask for.
+
+    A page that fails may just mean another attempt, so that only slab objects
+    must lead to an error.
+    """
+    Injector.lasts = ours
+    fault("fail_page_alloc", "min-order", MAX_ORDER if ours else 0)
+    start, end = code() if ours else (0, (1 << 64) - 1)
+    fault("failslab", "require-start", start)
+    fault("failslab", "require-end", end)
+
+
+class Injector:
+    """Makes the n-th allocation of this thread fail; all that follow, too, if
+    `lasts`, as kvmalloc() and its like try twice.
+
+    To be made before the thread joins a group, which would have to pay for the
+    dentries of these files.
+    """
+    lasts = False
+
+    def __init__(self):
+        self.file = os.open("/proc/thread-self/fail-nth", os.O_RDWR)
+        # Looked at only after the n-th allocation of this thread.
+        self.rest = os.open(f"{DEBUG}/failslab/probability", os.O_WRONLY)
+
+    def call(self, number, function):
+        """Returns whether there was such an allocation, and the errno or 0."""
+        found = 0
+        os.pwrite(self.file, str(number).encode(), 0)
+        if self.lasts:
+            os.write(self.rest, b"100")
+        try:
+            function()
+        except OSError as error:
+            found = error.errno
+        os.write(self.rest, b"0")
+        left = int(os.pread(self.file, 16, 0))
+        os.pwrite(self.file, b"0", 0)
+        return not left, found
+
+    def close(self):
+        os.close(self.file)
+        os.close(self.rest)
