@@ -11,8 +11,8 @@ unexport MAKEFLAGS MFLAGS MAKEOVERRIDES VARIANT ARCH
 
 .PHONY: help deps tree kernel kernels kunit test mutants bench bench-scale \
 	bench-softlimit bench-untrusted bench-profile debug-kernel boots \
-	failinject torture litmus model lint series ncheck objcheck \
-	rustavailable clean distclean
+	failinject torture mutants-debug litmus model lint series ncheck \
+	objcheck rustavailable clean distclean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | \
@@ -66,6 +66,9 @@ failinject: deps debug-kernel ## let each allocation fail once; QUICK=1 is short
 
 torture: deps debug-kernel ## everything at once, at random; DURATION=SECONDS, SEED=NUMBER
 	@scripts/bench/torture
+
+mutants-debug: deps debug-kernel ## show that failinject and torture catch deliberate bugs
+	@tests/mutants/run-debug
 
 litmus: tree ## prove the protocols by the kernel's memory model, with herd7
 	@tests/litmus/run
