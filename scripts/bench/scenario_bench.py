@@ -34,7 +34,7 @@ class Bench:
     notes: str              # below the line that describes the host
     initramfs: Callable = None  # returns the path of another one than usual
     disks: Callable = tuple  # returns what the guests have
-    rounds: tuple = (3, 2)  # by default, and if it is to be quick
+    rounds: tuple = (3, 1)  # by default, and if it is to be quick
 
 
 def parse_options(bench):
