@@ -136,12 +136,12 @@ static int race_loop(void *data)
 
 	for (;;) {
 		if (!thread->nr) {
-			race->stop = race_is_over(race);
+			WRITE_ONCE(race->stop, race_is_over(race));
 			if (!race->stop && race->prepare)
 				race->prepare(race);
 			/* Nothing to race with if that went wrong. */
 			if (race_failed(race))
-				race->stop = true;
+				WRITE_ONCE(race->stop, true);
 		}
 		race_meet(race);
 		if (race->stop)
