@@ -25,10 +25,7 @@ use kernel::{
             smp_mb,
             Full, //
         },
-        rcu::{
-            self,
-            Guard, //
-        }, //
+        rcu, //
     }, //
 };
 

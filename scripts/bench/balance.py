@@ -57,21 +57,40 @@ def caches():
     return found
 
 
-def state():
+def read_state():
     return {**counters(), **caches(), "groups": groups()}
 
 
-def settle(before, patience=60):
-    """Waits until all is as it was: frees wait for grace periods, and dying
-    groups for the reclaim of what is charged to them."""
+def wait_for(differences, what, patience):
+    """Waits until there are none: frees wait for grace periods, and dying groups
+    for the reclaim of what is charged to them."""
     until = time.monotonic() + patience
     while True:
-        now = state()
-        differs = {name: (was, now[name]) for name, was in before.items()
-                   if now[name] != was}
+        found = read_state()
+        differs = differences(found)
         if not differs:
-            return
+            return found
         if time.monotonic() > until:
-            raise Failed(f"not as before (was, is): {differs}")
+            raise Failed(f"{what}: {differs}")
         guest.write("/proc/sys/vm/drop_caches", "3")
         time.sleep(0.2)
+
+
+def state(patience=20):
+    """What settle() takes for normal. Groups leave their count before their
+    memory is freed: what is on its way must not be part of it."""
+    def unfreed(found):
+        # The root has an object, and is no group here.
+        memcgs, expected = found["mem_cgroup"], found["groups"] + 1
+        return {} if memcgs == expected else {"mem_cgroup": (expected, memcgs)}
+
+    return wait_for(unfreed, "groups are not freed (expected, is)", patience)
+
+
+def settle(before, patience=60):
+    """Waits until all is as it was."""
+    def differences(found):
+        return {name: (was, found[name]) for name, was in before.items()
+                if found[name] != was}
+
+    wait_for(differences, "not as before (was, is)", patience)

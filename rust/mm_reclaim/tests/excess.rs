@@ -44,7 +44,7 @@ use crate::{
 
 const LARGEST: usize = 7;
 
-/// Returns whether one of the groups in `above` exceeds its limit, and is `at` or an ancestor of it.
+/// Returns whether `at` or one of its ancestors is in `above` and exceeds its limit.
 fn is_below_excess(
     groups: &[TestGroup],
     mut above: impl Iterator<Item = usize>,
@@ -107,7 +107,7 @@ fn check(random: &Random, step: u32, groups: &[TestGroup]) -> Result {
 
         let expected = expected(groups, root)?;
         random.check(
-            has_first_pass(group) == !expected.is_empty(),
+            has_first_pass(group) != expected.is_empty(),
             step,
             fmt!("the first pass below group {root}"),
         )?;
