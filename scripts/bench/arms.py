@@ -31,6 +31,11 @@ class Arm:
     own_option: str = OWN_OPTION
 
     @property
+    def implementation(self):
+        """What the kernel has to have, as a guest would call it."""
+        return "c" if self.variant.split("-")[-1] == "stock" else "rust"
+
+    @property
     def image(self):
         return BUILD / f"x86_64-{self.variant}/arch/x86/boot/bzImage"
 
@@ -174,8 +179,7 @@ def boot(arm, machine, initrd, n, name, workload=(), kernel_args=(),
     if not result or result["n"] != n:
         raise GuestFailed("the guest printed no result", log, ended.console)
     # A build directory may still have the kernel that it was copied from.
-    expected = "c" if arm.variant == "stock" else "rust"
-    if result["implementation"] != expected:
+    if result["implementation"] != arm.implementation:
         raise GuestFailed(
             f"{shown(arm.image)} has the {result['implementation']} "
             f"implementation: run 'make kernel VARIANT={arm.variant} "

@@ -4,7 +4,6 @@ these ask of the machine."""
 
 import contextlib
 import json
-import mmap
 import os
 import select
 import time
@@ -14,7 +13,7 @@ import guest
 
 CGROUPS = "/sys/fs/cgroup"
 STATS = "/sys/kernel/debug/mm_reclaim/stats"
-PAGE = mmap.PAGESIZE
+PAGE = guest.PAGE
 MIB = 1 << 20
 
 

@@ -46,21 +46,6 @@ def system_time():
     return sum(int(numbers[i]) for i in (2, 5, 6)) * TICK
 
 
-def make_swap():
-    """Writes what mkswap would, and uses it."""
-    header = bytearray(PAGE)
-    with open(SWAP, "r+b", buffering=0) as disk:
-        pages = disk.seek(0, os.SEEK_END) // PAGE
-        # Version 1, the last page, no bad ones.
-        header[1024:1036] = b"".join(number.to_bytes(4, "little")
-                                     for number in (1, pages - 1, 0))
-        header[-10:] = b"SWAPSPACE2"
-        disk.seek(0)
-        disk.write(header)
-        os.fsync(disk.fileno())
-    guest.checked(guest.LIBC.swapon(SWAP.encode(), 0), SWAP)
-
-
 # ---- what the processes do
 
 def write_stream(_hears, size, disk=DISK):
@@ -459,7 +444,7 @@ def work(arguments):
         guest.mount("cgroup", CGROUPS, "memory")
     guest.write(LRU_GEN, "y" if options.lru == "mglru" else "n")
     if not options.no_swap:
-        make_swap()
+        guest.make_swap(SWAP)
     # The last one to close it would take its page cache along.
     with open(DISK, "rb", buffering=0), open(SLOW_DISK, "rb", buffering=0):
         series, more = WORKLOADS[options.workload](options)

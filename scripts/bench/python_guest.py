@@ -53,18 +53,24 @@ def libraries(binaries):
     return sorted(found)
 
 
+def contents(program, commands=()):
+    """What a guest must have to run `program` as its first process, and these
+    commands of this machine: where it is there, and where it is here."""
+    files = {path: path for path in (PYTHON, *commands, *modules())}
+    binaries = [path for path in files if path.suffix != ".py"]
+    files.update((path, path) for path in libraries(binaries))
+    files[pathlib.Path("/init")] = PROGRAMS / program
+    files.update((pathlib.Path("/") / name, PROGRAMS / name) for name in SHARED)
+    return files
+
+
 @functools.cache
 def build(program):
     """Returns the path of the archive. `program` is the first process."""
     for path in (PYTHON, *TOOLS):
         if not path.is_file():
             raise BenchError(f"{shown(path)} is missing: run 'make deps tree'")
-    files = {PYTHON: PYTHON}
-    files.update((path, path) for path in modules())
-    binaries = [path for path in files if path.suffix != ".py"]
-    files.update((path, path) for path in libraries(binaries))
-    files[pathlib.Path("/init")] = PROGRAMS / program
-    files.update((pathlib.Path("/") / name, PROGRAMS / name) for name in SHARED)
+    files = contents(program)
     files.update((pathlib.Path("/tools") / path.name, path) for path in TOOLS)
 
     folders = {pathlib.Path(name) for name in ("/dev", "/proc", "/sys", "/tmp")}

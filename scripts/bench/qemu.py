@@ -57,13 +57,15 @@ def firmware():
 
 
 def command(machine, kernel, initrd, append):
+    """`initrd` is None if the root file system is on a disk."""
     if machine.accel == "kvm":
         accel = ["-accel", "kvm", "-cpu", "host"]
     else:
         accel = ["-accel", "tcg,thread=multi"]
     return [QEMU, "-M", "q35", "-nodefaults", *accel, *firmware(),
             "-m", str(machine.memory), "-smp", str(machine.cpus),
-            "-kernel", str(kernel), "-initrd", str(initrd), "-append", append,
+            "-kernel", str(kernel), *(["-initrd", str(initrd)] if initrd else []),
+            "-append", append,
             "-display", "none", "-monitor", "none", "-serial", "stdio",
             "-no-reboot", *(["-plugin", machine.plugin] if machine.plugin else []),
             *(argument for disk in machine.disks
