@@ -11,8 +11,8 @@ unexport MAKEFLAGS MFLAGS MAKEOVERRIDES VARIANT ARCH
 
 .PHONY: help deps tree kernel kernels kunit test mutants bench bench-scale \
 	bench-softlimit bench-untrusted bench-profile debug-kernel boots \
-	failinject torture mutants-debug litmus model lint series ncheck \
-	objcheck rustavailable clean distclean
+	failinject torture mutants-debug selftests litmus model lint series \
+	ncheck objcheck rustavailable clean distclean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | \
@@ -69,6 +69,11 @@ torture: deps debug-kernel ## everything at once, at random; DURATION=SECONDS, S
 
 mutants-debug: deps debug-kernel ## show that failinject and torture catch deliberate bugs
 	@tests/mutants/run-debug
+
+selftests: deps tree ## the kernel's own selftests on stock and rust, compared; QUICK=1 is short
+	@set -e; for variant in selftests-stock selftests-rust; do \
+		scripts/kernel $$variant x86_64; done
+	@scripts/bench/selftests
 
 litmus: tree ## prove the protocols by the kernel's memory model, with herd7
 	@tests/litmus/run

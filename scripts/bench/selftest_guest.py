@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A guest in which guest_selftests.py runs: its disks, and how it is started.
+
+Its root is an ext4 file system, as on a real machine. In an initramfs, which
+can't be reclaimed, test_kmem does not get its memory back.
+"""
+
+import pathlib
+
+import arms
+import disk_image
+import python_guest
+import qemu
+import selftest_programs
+from common import OUT
+from selftest_suites import SUITES
+
+# What the suites that are scripts call.
+COMMANDS = ("awk", "bash", "cat", "date", "grep", "head", "id", "mkdir", "mktemp",
+            "mount", "rm", "rmdir", "sleep", "true", "umount")
+MEMORY = 2048
+CPUS = 4
+SWAP = 1 << 30
+# What a suite must not wait for a busy host's clock, and the root.
+KERNEL = ("root=/dev/vda", "rootfstype=ext4", "rw", "init=/init")
+HOSTS = "127.0.0.1 localhost\n::1 localhost\n"
+
+
+def prepare():
+    """Builds the programs, and the disks. Returns the guests' machine."""
+    programs = selftest_programs.build()
+    found = [disk_image.find(name) for name in COMMANDS]
+    files = python_guest.contents("guest_selftests.py", found)
+    suites = python_guest.PROGRAMS / "selftest_suites.py"
+    files[pathlib.Path("/selftest_suites.py")] = suites
+    for folder in sorted({suite.folder for suite in SUITES.values()}):
+        for path in sorted((programs / folder).iterdir()):
+            if path.is_file():
+                files[pathlib.Path("/selftests") / folder / path.name] = path
+
+    OUT.mkdir(parents=True, exist_ok=True)
+    root, swap = OUT / "selftests.img", OUT / "selftests-swap.img"
+    disk_image.stage(OUT / "selftests-root", files, [("etc/hosts", HOSTS)])
+    disk_image.ext4(root, OUT / "selftests-root")
+    disk_image.empty(swap, SWAP)
+    # All guests begin with the same disks.
+    return qemu.Machine("tcg", MEMORY, CPUS, disks=tuple(
+        f"file={path},format=raw,cache=unsafe,snapshot=on"
+        for path in (root, swap)))
+
+
+def run(arm, machine, suites, name):
+    """The results of the suites in one guest, by name."""
+    result = arms.boot(
+        arm, machine, None, 1, name, [suite.name for suite in suites], KERNEL,
+        timeout=60 + sum(suite.timeout for suite in suites))
+    return {suite["name"]: suite for suite in result["suites"]}, result
