@@ -5,13 +5,15 @@ import dataclasses
 
 import ktap
 import selftest_verdicts
-from selftest_suites import Suite
+from selftest_suites import WHOLE, Suite
 
 SUITE = Suite("example", "cgroup", (), known={"odd": "it is known"},
               timing={"late": "it depends on time"})
 SCRIPT = Suite("script", "mm", (), ktap=False)
+SHY = Suite("shy", "mm", (), timing={WHOLE: "it gives up"})
 GOOD = "TAP version 13\n1..2\nok 1 even\n# noise\nok 2 late\n"
 KNOWN = "1..2\nok 1 even\nok 2 odd # SKIP no such thing\n"
+GAVE_UP = "1..2\nok 1 even\nBail out!\n"
 LATE = "1..2\nok 1 even\nnot ok 2 late\n"
 
 
@@ -55,6 +57,12 @@ CASES = (
     Case("a late one fails again", (GOOD, 0), (LATE, 1), True, again=(LATE, 1)),
     Case("another one fails when repeated", (GOOD, 0), (LATE, 1), True,
          again=(GOOD.replace("ok 1", "not ok 1"), 1)),
+    Case("one that gave up goes on when repeated", (GOOD, 0), (GAVE_UP, 1), False,
+         SHY, (GOOD, 0)),
+    Case("one that gave up does so again", (GOOD, 0), (GAVE_UP, 1), True, SHY,
+         (GAVE_UP, 1)),
+    Case("one that gave up fails when repeated", (GOOD, 0), (GAVE_UP, 1), True,
+         SHY, (LATE, 1)),
     Case("only what depends on time is repeated", (GOOD, 0),
          (GOOD.replace("ok 1", "not ok 1"), 1), True, again=(GOOD, 0)),
 )

@@ -11,8 +11,8 @@ TREE = BUILD / "linux"
 SOURCE = TREE / "tools/testing/selftests"
 FOLDER = BUILD / "selftests"
 # Of mm, only what is run here: others need libraries.
-MM = ("khugepaged", "split_huge_page_test", "folio_split_race_test", "droppable",
-      "mrelease_test", "write_to_hugetlbfs")
+MM = ("khugepaged", "split_huge_page_test", "droppable", "mrelease_test",
+      "write_to_hugetlbfs")
 SCRIPTS = {"cgroup": ("test_stress.sh", "with_stress.sh"),
            "mm": ("hugetlb_reparenting_test.sh",)}
 
