@@ -41,7 +41,11 @@ class Suite:
 
 PROTECTION = ("what its groups keep depends on how far reclaim comes between two "
               "looks")
-TIMING_MEMCONTROL = {"test_memcg_low": PROTECTION, "test_memcg_min": PROTECTION}
+TIMING_MEMCONTROL = {
+    "test_memcg_low": PROTECTION, "test_memcg_min": PROTECTION,
+    "test_memcg_high_sync": "it has to look before its process, which goes on, gets "
+                            "from memory.high to memory.max",
+}
 TIMING_KMEM = {"test_kmem_memcg_deletion":
                "the counters that it adds up are per CPU, and flushed by time"}
 # Seen on stock once in two runs.
