@@ -48,6 +48,7 @@ TIMING_MEMCONTROL = {
 }
 TIMING_KMEM = {"test_kmem_memcg_deletion":
                "the counters that it adds up are per CPU, and flushed by time"}
+TIMING_ZSWAP = {"test_no_kmem_bypass": "it gives kswapd two seconds"}
 # Seen on stock once in two runs.
 TIMING_SPLIT = {WHOLE: "a huge page that somebody else looks at is not split, and "
                 "the program ends there"}
@@ -57,7 +58,8 @@ SUITES = {suite.name: suite for suite in (
           timing=TIMING_KMEM),
     Suite("test_memcontrol", "cgroup", ("./test_memcontrol",), quick=True,
           timing=TIMING_MEMCONTROL),
-    Suite("test_zswap", "cgroup", ("./test_zswap",), quick=True, settings=ZSWAP),
+    Suite("test_zswap", "cgroup", ("./test_zswap",), quick=True, settings=ZSWAP,
+          timing=TIMING_ZSWAP),
     Suite("test_core", "cgroup", ("./test_core",), quick=True),
     Suite("test_hugetlb_memcg", "cgroup", ("./test_hugetlb_memcg",), quick=True),
     Suite("test_kill", "cgroup", ("./test_kill",)),
