@@ -6,6 +6,7 @@ import json
 import re
 
 import qemu
+import races
 from common import BUILD, LOGS, BenchError, shown, tail
 
 # Only these may differ between the configurations.
@@ -16,9 +17,13 @@ INLINE_OPTION = OWN_OPTION + r"|CONFIG_RUST_INLINE_HELPERS$|CONFIG_RUSTC_"
 MARK = "# MM_RECLAIM_JSON "
 EXIT = "MM_RECLAIM_EXIT "
 TROUBLE = re.compile(r"WARNING:|BUG:|BUG \w|\bOops\b|Kernel panic"
-                     r"|general protection|INFO: trying to register"
+                     r"|general protection"
                      r"|rcu_\w+ (?:self-)?detected (?:expedited )?stall"
-                     r"|INFO: task .* blocked")
+                     r"|INFO: task .* blocked|INFO: trying to register"
+                     # Of slabs, of UBSAN, and of kmemleak.
+                     r"|BUG \S+ \(|UBSAN:|kmemleak: \d+ new"
+                     # Lockdep gives up, and would say nothing from then on.
+                     r"|turning off the locking correctness validator")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,13 +131,21 @@ def parse(console):
     return None
 
 
-def problem(ended):
-    """What went wrong in a guest, or None."""
-    if ended.timed_out:
-        return f"the guest did not end within {ended.seconds:.0f} s"
-    for line in ended.console.splitlines():
+def trouble(ended):
+    """What the kernel says that went wrong, or None."""
+    for line in races.without_known(ended.console).splitlines():
         if TROUBLE.search(line):
             return f"the guest's kernel says \"{line.strip()}\""
+    if ended.timed_out:
+        return f"the guest did not end within {ended.seconds:.0f} s"
+    return None
+
+
+def problem(ended):
+    """What went wrong in a guest, or None."""
+    wrong = trouble(ended)
+    if wrong:
+        return wrong
     if f"\n{EXIT}code 0" not in ended.console:
         for line in ended.console.splitlines():
             if line.startswith(EXIT):
@@ -148,9 +161,9 @@ def problem(ended):
     return None
 
 
-def boot(arm, machine, initrd, n, name, workload=(), kernel_args=(),
-         timeout=None):
-    """Runs the workload in one guest and returns its result.
+def start(arm, machine, initrd, log, arguments, timeout):
+    """Runs one guest to its end. Returns how it ended, and the times that it had
+    to be started again.
 
     slab_nomerge, because a cache of ours that shared the slabs of another one
     would not be seen in /proc/slabinfo; no_timer_check, because a busy host may
@@ -158,16 +171,25 @@ def boot(arm, machine, initrd, n, name, workload=(), kernel_args=(),
     """
     append = " ".join(filter(None, (
         "console=ttyS0 panic=-1 slab_nomerge no_timer_check", arm.args,
-        *kernel_args, "--", f"-n {n} --json", *workload)))
-    log = LOGS / f"{name}.log"
-    if timeout is None:
-        timeout = 180 + n // 5
+        *arguments)))
     for retries in range(RETRIES + 1):
         ended = qemu.run(machine, arm.image, initrd, append, timeout, log)
         stale = machine.accel == "tcg" and STALE_CODE.search(ended.console)
         if not stale or retries == RETRIES:
             break
         log.rename(log.with_suffix(f".stale{retries + 1}.log"))
+    return ended, retries
+
+
+def boot(arm, machine, initrd, n, name, workload=(), kernel_args=(),
+         timeout=None):
+    """Runs the workload in one guest and returns its result."""
+    log = LOGS / f"{name}.log"
+    if timeout is None:
+        timeout = 180 + n // 5
+    ended, retries = start(arm, machine, initrd, log,
+                           (*kernel_args, "--", f"-n {n} --json", *workload),
+                           timeout)
     why = problem(ended)
     if why:
         raise GuestFailed(why, log, ended.console)

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Shows that the filter of data races lets pass what it should, and no more."""
+
+import races
+from common import BenchError
+
+RULE = "=" * 66
+LISTED = {("one", "two"): None, ("one",): None, ("one", "shrink_slab"): None,
+          ("mm_reclaim_add", "one"): None,
+          ("_RNvCs1_10mm_reclaim3add", "one"): None,
+          ("_RNvCs2_6kernel3add", "one"): None}
+
+
+def report(*functions, rule=RULE, between=""):
+    lines = [rule, f"BUG: KCSAN: data-race in {' / '.join(functions)}", ""]
+    for name in functions:
+        lines += [f"write to 0xffff888003a0f000 of 8 bytes by task 7 on cpu 1:",
+                  f" {name}+0x12/0x40", " caller+0x5/0x10", between, ""]
+    lines += ["Reported by Kernel Concurrency Sanitizer on:", rule]
+    return "".join(f"[   12.345678] {line}\n" if line != between else f"{line}\n"
+                   for line in lines)
+
+
+# Each console, and whether a report must be left in it.
+CASES = {
+    "a listed pair": (report("one", "two"), False),
+    "a listed pair, the other way round": (report("two", "one"), False),
+    "parts of functions": (report("one.part.0", "two.cold"), False),
+    "a listed function and an unknown one": (report("one"), False),
+    "a line of the guest's program inside":
+        (report("one", "two", between="# hello"), False),
+    "a pair of which one is listed": (report("one", "three"), True),
+    "a function of the series": (report("one", "shrink_slab"), True),
+    "a function of our C": (report("mm_reclaim_add", "one"), True),
+    "a function of our Rust": (report("_RNvCs1_10mm_reclaim3add", "one"), True),
+    "a function of any Rust": (report("_RNvCs2_6kernel3add", "one"), True),
+    "one that is let pass and one that isn't":
+        (report("one", "two") + report("three", "two"), True),
+    "one without an end":
+        (report("one", "two") + report("one", "two").rsplit(RULE, 1)[0], True),
+    "one without a beginning": (report("one", "two", rule="---"), True),
+    "one without functions": (report(), True),
+}
+
+
+def run():
+    for name, (console, left) in CASES.items():
+        rest = races.without_known(f"before\n{console}after\n", LISTED)
+        if ("BUG: KCSAN" in rest) != left:
+            raise BenchError(f"the filter of data races is wrong about {name}")
+        if "before" not in rest or "after" not in rest:
+            raise BenchError(f"the filter of data races loses lines: {name}")
