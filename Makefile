@@ -11,8 +11,8 @@ unexport MAKEFLAGS MFLAGS MAKEOVERRIDES VARIANT ARCH
 
 .PHONY: help deps tree kernel kernels kunit test mutants bench bench-scale \
 	bench-softlimit bench-untrusted bench-profile debug-kernel boots \
-	failinject torture mutants-debug selftests litmus model lint series \
-	ncheck objcheck rustavailable clean distclean
+	failinject torture mutants-debug sanitize selftests litmus model lint \
+	series ncheck objcheck rustavailable clean distclean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | \
@@ -74,6 +74,10 @@ selftests: deps tree ## the kernel's own selftests on stock and rust, compared; 
 	@set -e; for variant in selftests-stock selftests-rust; do \
 		scripts/kernel $$variant x86_64; done
 	@scripts/bench/selftests
+
+sanitize: deps debug-kernel ## run kernels that look for faults: lockdep, KASAN, KCSAN; QUICK=1 is short
+	@scripts/kernel kcsan-suites x86_64
+	@scripts/bench/sanitize
 
 litmus: tree ## prove the protocols by the kernel's memory model, with herd7
 	@tests/litmus/run

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Runs the KUnit suites that are built into a kernel, in a guest."""
+
+import re
+import sys
+
+import arms
+import races
+from common import LOGS, ROOT
+
+sys.path.append(str(ROOT / "scripts"))
+import kunit_check  # pylint: disable=wrong-import-position
+
+# Two nodes, or some suites have nothing to do.
+ARGUMENTS = ("numa=fake=2", "kunit.enable=1", "kunit.autorun=1",
+             "kunit_shutdown=reboot", "kunit.filter_glob=mm_reclaim*")
+SUITE = re.compile(r"^(?:\[[ .0-9]+\] )?# Totals: pass:(\d+) fail:(\d+)", re.M)
+FAILED = re.compile(r"^(?:\[[ .0-9]+\] )? *not ok \d+ (\S+)", re.M)
+
+
+def run(arm, machine, initrd, name, duration_ms, timeout):
+    """Returns how many cases passed, and raises GuestFailed if one did not, or
+    if the kernel complained."""
+    log = LOGS / f"{name}.log"
+    ended, _ = arms.start(
+        arm, machine, initrd, log,
+        (*ARGUMENTS, f"mm_reclaim_test.duration_ms={duration_ms}"),
+        timeout)
+    console = races.without_known(ended.console)
+    failed = FAILED.search(console)
+    why = arms.trouble(ended) or \
+        (f"the case {failed[1]} failed" if failed else None) or \
+        next(kunit_check.complaints(console), None)
+    totals = [tuple(map(int, match.groups())) for match in SUITE.finditer(console)]
+    if not why and not sum(passed for passed, _ in totals):
+        why = "no case ran"
+    if why:
+        raise arms.GuestFailed(why, log, ended.console)
+    return sum(passed for passed, _ in totals)
