@@ -15,6 +15,8 @@ from common import BUILD, ROOT, BenchError, shown
 
 KNOWN = ROOT / "tests/sanitize/races.toml"
 TREE = BUILD / "linux"
+CRATE = ROOT / "rust/mm_reclaim"
+EXPORTED = re.compile(r"#\[export\](?:\s*#\[[^\n]*)*\s*[^\n]*?\bfn (\w+)")
 TITLE = re.compile(r"BUG: KCSAN: (?P<kind>[\w -]+?) in (?P<where>\S.*)")
 ACCESS = re.compile(r"\b(?:read|write|read-write|assert no \w+)\b.* to 0x"
                     r"[0-9a-f]+ of \d+ bytes by ")
@@ -107,8 +109,18 @@ def patched():
     return frozenset(found)
 
 
+@functools.cache
+def exported():
+    """What C calls of our Rust, by names that are not mangled."""
+    found = {name for path in CRATE.rglob("*.rs")
+             for name in EXPORTED.findall(path.read_text(encoding="utf-8"))}
+    if not found:
+        raise BenchError(f"{shown(CRATE)} exports no function")
+    return frozenset(found)
+
+
 def is_ours(name):
-    return bool(OURS.search(name)) or name in patched()
+    return bool(OURS.search(name)) or name in patched() or name in exported()
 
 
 @functools.cache

@@ -6,6 +6,7 @@ from common import BenchError
 
 RULE = "=" * 66
 LISTED = {("one", "two"): None, ("one",): None, ("one", "shrink_slab"): None,
+          ("mem_cgroup_iter", "one"): None,
           ("mm_reclaim_add", "one"): None,
           ("_RNvCs1_10mm_reclaim3add", "one"): None,
           ("_RNvCs2_6kernel3add", "one"): None}
@@ -33,6 +34,7 @@ CASES = {
     "a function of the series": (report("one", "shrink_slab"), True),
     "a function of our C": (report("mm_reclaim_add", "one"), True),
     "a function of our Rust": (report("_RNvCs1_10mm_reclaim3add", "one"), True),
+    "one that our Rust exports": (report("mem_cgroup_iter", "one"), True),
     "a function of any Rust": (report("_RNvCs2_6kernel3add", "one"), True),
     "one that is let pass and one that isn't":
         (report("one", "two") + report("three", "two"), True),
