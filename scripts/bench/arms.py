@@ -20,8 +20,7 @@ TROUBLE = re.compile(r"WARNING:|BUG:|BUG \w|\bOops\b|Kernel panic"
                      r"|general protection"
                      r"|rcu_\w+ (?:self-)?detected (?:expedited )?stall"
                      r"|INFO: task .* blocked|INFO: trying to register"
-                     # Of slabs, of UBSAN, and of kmemleak.
-                     r"|BUG \S+ \(|UBSAN:|kmemleak: \d+ new"
+                     r"|UBSAN:|kmemleak: \d+ new"
                      # Lockdep gives up, and would say nothing from then on.
                      r"|turning off the locking correctness validator")
 

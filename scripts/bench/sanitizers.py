@@ -31,7 +31,7 @@ SANITIZERS = {each.variant: each for each in (
     Sanitizer("debug", "KASAN, lockdep, RCU and debug objects",
               (r"kasan: KernelAddressSanitizer initialized",
                r"Lock dependency validator", r"RCU lockdep checking is enabled")),
-    Sanitizer("kcsan", "KCSAN, strict, with Rust", KCSAN_ALIVE, "__tsan_"),
+    Sanitizer("kcsan-suites", "KCSAN, strict, with Rust", KCSAN_ALIVE, "__tsan_"),
     Sanitizer("kcsan-stock", "KCSAN, strict, with the C implementation",
               KCSAN_ALIVE, "__tsan_"),
 )}
