@@ -18,14 +18,12 @@ import time
 import balance
 import faults
 import guest
+import leaks
 from balance import Failed
 from operations import operations
 
-KMEMLEAK = "/sys/kernel/debug/kmemleak"
 # More than any operation has.
 MOST = 2000
-# What kmemleak takes for leaked must be that old, in s.
-YOUNG = 5
 
 
 def name_of(number):
@@ -91,18 +89,6 @@ def go_through(operation, stride):
     return found
 
 
-def check_leaks():
-    """Twice, as what changes during a scan may look lost. Fails if kmemleak is
-    off, or turned itself off."""
-    for _ in range(2):
-        time.sleep(YOUNG)
-        guest.write(KMEMLEAK, "scan")
-    found = guest.read(KMEMLEAK)
-    if found:
-        print(found)
-        raise Failed("kmemleak finds memory that was lost, see above")
-
-
 def work(arguments):
     parser = argparse.ArgumentParser()
     parser.add_argument("-n", type=int, default=1)
@@ -120,7 +106,7 @@ def work(arguments):
              if options.only in operation.name]
     if not found:
         raise Failed(f"no operation is called \"{options.only}\"")
-    check_leaks()
+    leaks.check()
     return {"n": options.n, "cgroup": "v1" if options.v1 else "v2",
             "implementation": "rust", "stride": options.stride,
             "operations": found}

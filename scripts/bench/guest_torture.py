@@ -14,6 +14,7 @@ import traceback
 
 import balance
 import guest
+import leaks
 from balance import STATS, Failed
 from torturer import KNOB, MAX_MOUNTS, TOP, Torturer
 
@@ -78,6 +79,7 @@ def parse(arguments):
     parser.add_argument("--v1", action="store_true")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--duration", type=float, default=60)
+    parser.add_argument("--leaks", action="store_true")
     return parser.parse_args(arguments)
 
 
@@ -103,6 +105,8 @@ def work(arguments):
     print(f"# {time.monotonic() - until:.1f} s late, now clean up", flush=True)
     guest.retry(lambda: os.rmdir(TOP))
     balance.settle(before)
+    if options.leaks:
+        leaks.check()
     after = guest.fields(STATS)
     return {
         "n": options.n, "cgroup": "v1" if options.v1 else "v2",

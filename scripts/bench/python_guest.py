@@ -21,7 +21,7 @@ TOOLS = (ROOT / "tools/cgroup/memcg_shrinker_maps.py",
          BUILD / "linux/tools/cgroup/memcg_shrinker.py")
 # What the programs import.
 SHARED = ("guest.py", "guest_groups.py", "balance.py", "faults.py",
-          "operations.py", "torturer.py")
+          "leaks.py", "operations.py", "torturer.py")
 # Of the modules, what nothing here can want.
 LEFT_OUT = {"__pycache__", "dist-packages", "ensurepip", "idlelib", "lib2to3",
             "pydoc_data", "test", "tests", "tkinter", "turtledemo"}

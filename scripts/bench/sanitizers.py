@@ -19,6 +19,8 @@ class Sanitizer:
     about: str
     alive: tuple
     instrumented: str = ""  # what its objects refer to
+    leaks: bool = False  # whether kmemleak can look for lost memory
+    args: str = ""  # of the kernel's command line
 
     @property
     def folder(self):
@@ -28,9 +30,12 @@ class Sanitizer:
 KCSAN_ALIVE = (r"kcsan: enabled early", r"kcsan: strict mode configured",
                r"kcsan: selftest: (\d+)/\1 tests passed")
 SANITIZERS = {each.variant: each for each in (
-    Sanitizer("debug", "KASAN, lockdep, RCU and debug objects",
+    Sanitizer("debug", "KASAN, lockdep, RCU, SLUB, debug objects, kmemleak",
               (r"kasan: KernelAddressSanitizer initialized",
-               r"Lock dependency validator", r"RCU lockdep checking is enabled")),
+               r"Lock dependency validator", r"RCU lockdep checking is enabled",
+               # Which is what it does if SLUB checks all caches.
+               r"unhashed kernel memory addresses"),
+              leaks=True, args="slab_debug=FZP"),
     Sanitizer("kcsan-suites", "KCSAN, strict, with Rust", KCSAN_ALIVE, "__tsan_"),
     Sanitizer("kcsan-stock", "KCSAN, strict, with the C implementation",
               KCSAN_ALIVE, "__tsan_"),

@@ -180,9 +180,12 @@ static bool listed_has_objects(struct listed *st, int i)
 	struct mem_cgroup *memcg = st->groups[i].memcg;
 	int k;
 
-	for (k = 0; memcg && data_race(css_is_online(&memcg->css)) && k < NR_LISTS; k++)
+	for (k = 0; k < NR_LISTS; k++) {
+		if (!memcg || !data_race(css_is_online(&memcg->css)))
+			break;
 		if (list_lru_count_one(&st->ts[k]->lru, st->nid, memcg))
 			return true;
+	}
 	return false;
 }
 
