@@ -31,7 +31,7 @@ KCSAN_ALIVE = (r"kcsan: enabled early", r"kcsan: strict mode configured",
                r"kcsan: selftest: (\d+)/\1 tests passed")
 SANITIZERS = {each.variant: each for each in (
     Sanitizer("debug", "KASAN, lockdep, RCU, SLUB, debug objects, kmemleak",
-              (r"kasan: KernelAddressSanitizer initialized",
+              (r"KernelAddressSanitizer initialized \(generic\)",
                r"Lock dependency validator", r"RCU lockdep checking is enabled",
                # Which is what it does if SLUB checks all caches.
                r"unhashed kernel memory addresses"),
