@@ -96,7 +96,8 @@ static void listed_toggle(struct race_thread *thread)
 	struct list_lru *list = &st->ts[race_random(thread, NR_LISTS)]->lru;
 	struct mem_cgroup *memcg = listed_choose(thread);
 
-	if (!list_empty(&item->lru)) {
+	/* A walk may just move it, or what is next to it, to another place. */
+	if (!data_race(list_empty(&item->lru))) {
 		list_lru_del(item->list, &item->lru, st->nid, item->memcg);
 		return;
 	}

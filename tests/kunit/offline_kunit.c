@@ -114,7 +114,8 @@ static void offline_use_one(struct race_thread *thread)
 	case 2:
 	case 3:
 		item = &off->items[thread->nr][race_random(thread, NR_ITEMS)];
-		if (!list_empty(&item->lru)) {
+		/* Reparenting may just move it, or what is next to it. */
+		if (!data_race(list_empty(&item->lru))) {
 			list_lru_del(&off->ts->lru, &item->lru, off->nid,
 				     off->groups[item->group].memcg);
 			break;
