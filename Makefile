@@ -4,10 +4,11 @@
 
 VARIANT ?= rust
 ARCH ?= x86_64
+KERNELS ?= debug kcsan-suites
 
 # Given to the scripts if set; this make's own flags are not for the kernel's.
 export KSRC QUICK N DURATION SEED
-unexport MAKEFLAGS MFLAGS MAKEOVERRIDES VARIANT ARCH
+unexport MAKEFLAGS MFLAGS MAKEOVERRIDES VARIANT ARCH KERNELS
 
 .PHONY: help deps tree kernel kernels kunit test mutants bench bench-scale \
 	bench-softlimit bench-untrusted bench-profile debug-kernel boots \
@@ -75,9 +76,9 @@ selftests: deps tree ## the kernel's own selftests on stock and rust, compared; 
 		scripts/kernel $$variant x86_64; done
 	@scripts/bench/selftests
 
-sanitize: deps debug-kernel ## run kernels that look for faults: lockdep, KASAN, KCSAN; QUICK=1 is short
-	@scripts/kernel kcsan-suites x86_64
-	@scripts/bench/sanitize
+sanitize: deps tree ## run kernels that look for faults: lockdep, KASAN, KCSAN; QUICK=1 is short
+	@set -e; for variant in $(KERNELS); do scripts/kernel $$variant x86_64; done
+	@scripts/bench/sanitize $(addprefix --kernel ,$(KERNELS))
 
 litmus: tree ## prove the protocols by the kernel's memory model, with herd7
 	@tests/litmus/run
