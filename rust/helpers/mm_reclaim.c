@@ -13,6 +13,7 @@
  */
 __rust_helper bool rust_helper_mem_cgroup_tryget(struct mem_cgroup *memcg)
 {
+	/* See above */
 	return data_race(mem_cgroup_tryget(memcg));
 }
 

@@ -489,7 +489,7 @@ static void iter_race_unpin(struct iter_race *ir, int most)
 		struct test_group *group = &ir->pinned[i];
 		bool full = ir->nr_pinned - i > most;
 
-		if ((full || !data_race(css_is_online(&group->memcg->css))) &&
+		if ((full || !test_memcg_is_online(group->memcg)) &&
 		    test_group_wait_offline(group))
 			test_group_put(group);
 		else

@@ -182,7 +182,7 @@ static bool listed_has_objects(struct listed *st, int i)
 	int k;
 
 	for (k = 0; k < NR_LISTS; k++) {
-		if (!memcg || !data_race(css_is_online(&memcg->css)))
+		if (!memcg || !test_memcg_is_online(memcg))
 			break;
 		if (list_lru_count_one(&st->ts[k]->lru, st->nid, memcg))
 			return true;

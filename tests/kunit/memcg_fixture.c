@@ -210,7 +210,7 @@ bool test_group_wait_offline(struct test_group *group)
 	 * another CPU perhaps: take the mutex to see all that it did.
 	 */
 	for (ms = 0; ms < TEST_WAIT_MS; ms += 2) {
-		if (!css_is_online(&group->memcg->css)) {
+		if (!test_memcg_is_online(group->memcg)) {
 			cgroup_lock();
 			cgroup_unlock();
 			return true;

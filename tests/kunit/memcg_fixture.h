@@ -38,6 +38,19 @@ int test_group_make(struct test_group *parent, const char *name, bool leaf,
 int test_group_rmdir(struct test_group *group);
 void test_group_put(struct test_group *group);
 
+/* Both may be outdated at once. */
+static inline bool test_memcg_is_online(struct mem_cgroup *memcg)
+{
+	/* The flags are in one word, which changes without a lock of ours. */
+	return data_race(css_is_online(&memcg->css));
+}
+
+static inline bool test_memcg_is_dying(struct mem_cgroup *memcg)
+{
+	/* As above */
+	return data_race(css_is_dying(&memcg->css));
+}
+
 bool test_group_wait_offline(struct test_group *group);
 bool test_group_wait_released(struct test_group *top);
 

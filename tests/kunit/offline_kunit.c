@@ -88,7 +88,7 @@ static void offline_add_deferred(struct race_thread *thread, int i)
 	long nr = 1 + race_random(thread, 1000);
 
 	thread->hits[DEFERRED]++;
-	thread->hits[LATE] += data_race(css_is_dying(&memcg->css));
+	thread->hits[LATE] += test_memcg_is_dying(memcg);
 	add_nr_deferred_memcg(nr, off->nid, off->work->shrinker, memcg);
 	off->deferred[thread->nr] += nr;
 }
@@ -155,7 +155,7 @@ static void offline_use(struct race_thread *thread, int *next)
 		offline_use_one(thread);
 		for (n = 0; n < 8; n++) {
 			while (*next < off->nr_groups - 1 &&
-			       !data_race(css_is_online(&off->groups[*next].memcg->css)))
+			       !test_memcg_is_online(off->groups[*next].memcg))
 				++*next;
 			offline_add_deferred(thread, *next);
 		}

@@ -43,10 +43,10 @@ static void soft_close_toggle(struct race_thread *thread, int *next)
 
 	for (i = 0; i < NR_TOGGLES; i++) {
 		while (*next < st->nr_groups - 1 &&
-		       !data_race(css_is_online(&st->groups[*next].memcg->css)))
+		       !test_memcg_is_online(st->groups[*next].memcg))
 			++*next;
 		memcg = st->groups[*next].memcg;
-		thread->hits[LATE] += data_race(css_is_dying(&memcg->css));
+		thread->hits[LATE] += test_memcg_is_dying(memcg);
 		mem_cgroup_set_excess_limit(memcg, i % 2 ? 0 : PAGE_COUNTER_MAX);
 		thread->hits[TOGGLES]++;
 	}

@@ -227,7 +227,7 @@ static void soft_race_use_one(struct race_thread *thread, int i)
 	};
 	unsigned long nr;
 
-	thread->hits[TREE_LATE] += data_race(css_is_dying(&memcg->css));
+	thread->hits[TREE_LATE] += test_memcg_is_dying(memcg);
 
 	switch (race_random(thread, 8)) {
 	case 0:
@@ -289,7 +289,7 @@ static void soft_race_user(struct race_thread *thread)
 		soft_race_use(thread);
 		if (++n % 16 == 0)
 			usleep_range(10, 50);
-	} while (data_race(css_is_online(&st->groups[st->going].memcg->css)) &&
+	} while (test_memcg_is_online(st->groups[st->going].memcg) &&
 		 !race_failed(thread->race));
 
 	/* And a little more, as some users are late. */
