@@ -128,6 +128,17 @@ lock() {
 	flock 9
 }
 
+# refuse_edited TREE: what was edited there is somebody's work, perhaps, and never
+# overwritten.
+refuse_edited() {
+	local changed name=${1#"$ROOT/"}
+
+	changed=$(git -C "$1" status --porcelain --untracked-files=no | sed -n 1,3p)
+	[ -z "$changed" ] || die "$name was edited by hand:
+$changed
+bring the change into this repository, or drop it with: git -C $name reset --hard"
+}
+
 # record NAME PASSED FAILED: for the total at the end of a CI run.
 record() {
 	mkdir -p "$BUILD/results"

@@ -6,9 +6,8 @@ import os
 import time
 
 import guest
+from guest import CGROUPS, STATS
 
-CGROUPS = "/sys/fs/cgroup"
-STATS = "/sys/kernel/debug/mm_reclaim/stats"
 # Exact when nothing changes.
 COUNTERS = ("ids", "maps", "units", "tables", "table_bytes", "memcgs_in_excess")
 CACHES = ("shrinker_unit", "mem_cgroup", "mem_cgroup_per_node")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Where things are, progress lines, and errors that need no traceback."""
 
+import os
 import pathlib
 import signal
 import sys
@@ -11,6 +12,8 @@ BUILD = ROOT / "build"
 OUT = BUILD / "bench"
 LOGS = OUT / "log"
 SELFTEST = ROOT / "tools/testing/selftests/mm_reclaim"
+# Whether the short form of something is wanted.
+QUICK = os.environ.get("QUICK", "") not in ("", "0")
 
 
 class BenchError(Exception):

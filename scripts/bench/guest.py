@@ -12,6 +12,8 @@ import time
 LIBC = ctypes.CDLL(None, use_errno=True)
 RB_AUTOBOOT = 0x01234567
 PAGE = mmap.PAGESIZE
+CGROUPS = "/sys/fs/cgroup"
+STATS = "/sys/kernel/debug/mm_reclaim/stats"
 
 
 def checked(ret, what):

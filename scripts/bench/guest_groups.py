@@ -10,10 +10,8 @@ import time
 import traceback
 
 import guest
+from guest import CGROUPS, PAGE, STATS
 
-CGROUPS = "/sys/fs/cgroup"
-STATS = "/sys/kernel/debug/mm_reclaim/stats"
-PAGE = guest.PAGE
 MIB = 1 << 20
 
 

@@ -13,9 +13,9 @@ import subprocess
 import time
 
 import guest
+from guest import CGROUPS
 from selftest_suites import SUITES
 
-CGROUPS = "/sys/fs/cgroup"
 # test_core and test_hugetlb_memcg ask for the first two.
 OPTIONS = "nsdelegate,memory_hugetlb_accounting,memory_recursiveprot"
 SWAP = "/dev/vdb"

@@ -9,8 +9,8 @@ import subprocess
 import sys
 
 import guest
+from guest import CGROUPS
 
-CGROUPS = "/sys/fs/cgroup"
 OBJECTS = 3
 
 

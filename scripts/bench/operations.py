@@ -8,11 +8,11 @@ import balance
 import faults
 import guest
 from balance import CGROUPS, Failed
+from guest import PAGE
 
 KNOB = "/proc/sys/vm/memcg_soft_limit"
 # How many shrinkers share a unit, and how long the table of ids is at first.
 UNIT = 64
-PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 class Operation:

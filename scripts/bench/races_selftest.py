@@ -15,7 +15,7 @@ LISTED = {("one", "two"): None, ("one",): None, ("one", "shrink_slab"): None,
 def report(*functions, rule=RULE, between=""):
     lines = [rule, f"BUG: KCSAN: data-race in {' / '.join(functions)}", ""]
     for name in functions:
-        lines += [f"write to 0xffff888003a0f000 of 8 bytes by task 7 on cpu 1:",
+        lines += ["write to 0xffff888003a0f000 of 8 bytes by task 7 on cpu 1:",
                   f" {name}+0x12/0x40", " caller+0x5/0x10", between, ""]
     lines += ["Reported by Kernel Concurrency Sanitizer on:", rule]
     return "".join(f"[   12.345678] {line}\n" if line != between else f"{line}\n"

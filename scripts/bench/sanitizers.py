@@ -5,6 +5,7 @@ import dataclasses
 import re
 import subprocess
 
+import arms
 from common import BUILD, LOGS, BenchError, shown
 
 TREE = BUILD / "linux"
@@ -21,6 +22,10 @@ class Sanitizer:
     instrumented: str = ""  # what its objects refer to
     leaks: bool = False  # whether kmemleak can look for lost memory
     args: str = ""  # of the kernel's command line
+
+    @property
+    def arm(self):
+        return arms.Arm(self.variant, self.variant, self.args, self.about)
 
     @property
     def folder(self):
@@ -49,7 +54,7 @@ def watched(sanitizer):
         ["git", "-C", str(TREE), "diff", "--name-only", "pristine", "overlay",
          "--", "mm/*.c", "fs/*.c", "kernel/*.c"], capture_output=True, text=True)
     names = [name[:-2] + ".o" for name in listed.stdout.split()]
-    if sanitizer.variant.endswith("stock"):
+    if sanitizer.arm.implementation == "c":
         return [name for name in names if (sanitizer.folder / name).is_file()]
     return [*names, *RUST]
 

@@ -15,7 +15,7 @@ import arms
 import qemu
 import scenario_report
 import session
-from common import LOGS, OUT, BenchError, Progress, shown
+from common import LOGS, OUT, QUICK, BenchError, Progress, shown
 from scenario import sources
 
 MEMORY_MAX = 16384
@@ -38,14 +38,13 @@ class Bench:
 
 
 def parse_options(bench):
-    quick = os.environ.get("QUICK", "") not in ("", "0")
     parser = argparse.ArgumentParser(
         description=bench.about, epilog="QUICK=1 chooses small sizes.",
         formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scenario", metavar="NAME[,NAME...]",
                         default=",".join(bench.scenarios),
                         help="default: %(default)s")
-    parser.add_argument("--rounds", type=int, default=bench.rounds[quick],
+    parser.add_argument("--rounds", type=int, default=bench.rounds[QUICK],
                         help="default: %(default)s")
     others = "".join(f"; there is {name}, too, once 'make kernel "
                      f"VARIANT={name}' built it" for name in bench.others)
@@ -63,7 +62,7 @@ def parse_options(bench):
                         default="auto",
                         help="auto is KVM if a guest boots under it, else TCG")
     options = parser.parse_args()
-    options.quick = quick
+    options.quick = QUICK
     if options.rounds < 1 or options.cpus < 1:
         parser.error("--rounds and --cpus start at 1")
     names = options.scenario.split(",")
@@ -76,7 +75,7 @@ def parse_options(bench):
     options.arms = session.choose_arms(parser, options.arms,
                                        bench.arms + bench.others)
     options.cases = [(name, case) for name in sources(options.scenarios)
-                     for case in bench.scenarios[name].cases(quick)
+                     for case in bench.scenarios[name].cases(QUICK)
                      if options.case in case.label]
     if not options.cases:
         parser.error(f"--case: none of the labels contains \"{options.case}\"")
