@@ -8,14 +8,15 @@ Prints the counts, and writes them to the file RESULT as "PASSED FAILED".
 """
 
 import os
+import pathlib
 import re
 import sys
 import xml.etree.ElementTree as ET
 
-# What a kernel prints when it went wrong, in a test or beside one.
-SPLATS = re.compile(r'BUG: |WARNING: |Oops[:\]]|Kernel panic|KASAN: |KCSAN: |'
-                    r'possible recursive locking|circular locking|'
-                    r'rcu.*detected stalls|blocked for more than')
+sys.path.insert(1, str(pathlib.Path(__file__).resolve().parent / 'bench'))
+
+import splats
+
 # Suites race threads, which means nothing on one CPU.
 SMP = re.compile(r'Brought up .*\b([2-9]|[1-9][0-9]+) CPUs')
 PLAN = re.compile(r'^(?:\[[ .0-9]+\] )?1\.\.(\d+)\s*$')
@@ -44,10 +45,9 @@ def complaints(log):
         yield 'the KTAP plan is missing'
     elif done != plans[0]:
         yield f'{done} of {plans[0]} suites finished'
-    for line in log.splitlines():
-        if SPLATS.search(line):
-            yield 'kernel: ' + line.strip()
-            return
+    splat = splats.first(log)
+    if splat:
+        yield f'kernel: {splat}'
 
 
 def cases(path):

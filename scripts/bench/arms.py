@@ -7,6 +7,7 @@ import re
 
 import qemu
 import races
+import splats
 from common import BUILD, LOGS, BenchError, shown, tail
 
 # Only these may differ between the configurations.
@@ -16,13 +17,6 @@ OWN_OPTION = r"CONFIG_MEMCG_SHRINKER_RUST"
 INLINE_OPTION = OWN_OPTION + r"|CONFIG_RUST_INLINE_HELPERS$|CONFIG_RUSTC_"
 MARK = "# MM_RECLAIM_JSON "
 EXIT = "MM_RECLAIM_EXIT "
-TROUBLE = re.compile(r"WARNING:|BUG:|BUG \w|\bOops\b|Kernel panic"
-                     r"|general protection"
-                     r"|rcu_\w+ (?:self-)?detected (?:expedited )?stall"
-                     r"|INFO: task .* blocked|INFO: trying to register"
-                     r"|UBSAN:|kmemleak: \d+ new"
-                     # Lockdep gives up, and would say nothing from then on.
-                     r"|turning off the locking correctness validator")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -132,9 +126,9 @@ def parse(console):
 
 def trouble(ended):
     """What the kernel says that went wrong, or None."""
-    for line in races.without_known(ended.console).splitlines():
-        if TROUBLE.search(line):
-            return f"the guest's kernel says \"{line.strip()}\""
+    splat = splats.first(races.without_known(ended.console))
+    if splat:
+        return f"the guest's kernel says \"{splat}\""
     if ended.timed_out:
         return f"the guest did not end within {ended.seconds:.0f} s"
     return None

@@ -6,15 +6,11 @@ import os
 import time
 
 import guest
-from guest import CGROUPS, STATS
+from guest import CGROUPS, STATS, Failed
 
 # Exact when nothing changes.
 COUNTERS = ("ids", "maps", "units", "tables", "table_bytes", "memcgs_in_excess")
 CACHES = ("shrinker_unit", "mem_cgroup", "mem_cgroup_per_node")
-
-
-class Failed(Exception):
-    """A check of what must be."""
 
 
 def mount_groups(is_v1):

@@ -16,6 +16,10 @@ CGROUPS = "/sys/fs/cgroup"
 STATS = "/sys/kernel/debug/mm_reclaim/stats"
 
 
+class Failed(Exception):
+    """A check of what must be."""
+
+
 def checked(ret, what):
     """For calls of LIBC."""
     if ret < 0:

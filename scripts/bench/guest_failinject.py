@@ -19,7 +19,7 @@ import balance
 import faults
 import guest
 import leaks
-from balance import Failed
+from guest import Failed
 from operations import operations
 
 # More than any operation has.

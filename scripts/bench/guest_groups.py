@@ -10,13 +10,9 @@ import time
 import traceback
 
 import guest
-from guest import CGROUPS, PAGE, STATS
+from guest import CGROUPS, PAGE, STATS, Failed
 
 MIB = 1 << 20
-
-
-class Failed(Exception):
-    """A check of what must be."""
 
 
 def check(condition, text):

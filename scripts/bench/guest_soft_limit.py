@@ -18,8 +18,9 @@ import time
 import zlib
 
 import guest
-from guest_groups import (CGROUPS, MIB, PAGE, STATS, Failed, Group, check,
-                          clock, drop_caches, memory, oom_kills, stat, wait)
+from guest import CGROUPS, PAGE, STATS, Failed
+from guest_groups import (MIB, Group, check, clock, drop_caches, memory, oom_kills,
+                          stat, wait)
 
 KNOB = "/proc/sys/vm/memcg_soft_limit"
 LRU_GEN = "/sys/kernel/mm/lru_gen/enabled"

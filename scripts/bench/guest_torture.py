@@ -15,7 +15,7 @@ import traceback
 import balance
 import guest
 import leaks
-from balance import STATS, Failed
+from guest import STATS, Failed
 from torturer import KNOB, MAX_MOUNTS, TOP, Torturer
 
 # How many ids others have. 64 share a unit.
@@ -90,7 +90,7 @@ def work(arguments):
     # as many: a file system that was unmounted may take a moment to go.
     give_back(take_ids(BASE + 2 * MAX_MOUNTS * options.n))
     # So that groups have objects of shrinkers of more than one unit.
-    taken = take_ids(BASE)
+    take_ids(BASE)
     guest.write(KNOB, "1")
     time.sleep(1)
     before, stats = balance.state(), guest.fields(STATS)

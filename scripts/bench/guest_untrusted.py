@@ -13,8 +13,8 @@ import select
 import time
 
 import guest
-from guest_groups import (CGROUPS, MIB, STATS, Group, check, clock, oom_kills,
-                          stat, wait)
+from guest import CGROUPS, STATS
+from guest_groups import MIB, Group, check, clock, oom_kills, stat, wait
 
 CLONE_NEWNS = 0x20000
 MS_REC_PRIVATE = 0x4000 | 1 << 18

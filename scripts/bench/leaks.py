@@ -5,7 +5,7 @@ was started with kmemleak=on."""
 import time
 
 import guest
-from balance import Failed
+from guest import Failed
 
 KMEMLEAK = "/sys/kernel/debug/kmemleak"
 # What kmemleak takes for leaked must be that old, in s.

@@ -7,8 +7,7 @@ import os
 import balance
 import faults
 import guest
-from balance import CGROUPS, Failed
-from guest import PAGE
+from guest import CGROUPS, PAGE, Failed
 
 KNOB = "/proc/sys/vm/memcg_soft_limit"
 # How many shrinkers share a unit, and how long the table of ids is at first.

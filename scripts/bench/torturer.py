@@ -15,7 +15,7 @@ import time
 import traceback
 
 import guest
-from balance import CGROUPS, STATS, Failed
+from guest import CGROUPS, STATS, Failed
 
 TOP = f"{CGROUPS}/t"
 MAPS = "/sys/kernel/debug/mm_reclaim/maps"

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a kernel prints when it went wrong, in a test or beside one."""
+
+import re
+
+SPLATS = re.compile(r"WARNING:|BUG:|BUG \w|\bOops\b|Kernel panic|KASAN:|KCSAN:"
+                    r"|general protection"
+                    r"|rcu_\w+ (?:self-)?detected (?:expedited )?stall"
+                    r"|blocked for more than|INFO: trying to register"
+                    r"|UBSAN:|kmemleak: \d+ new"
+                    # Lockdep gives up, and would say nothing from then on.
+                    r"|turning off the locking correctness validator")
+
+
+def first(console):
+    """The first such line of a console, or None."""
+    for line in console.splitlines():
+        if SPLATS.search(line):
+            return line.strip()
+    return None
