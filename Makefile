@@ -68,11 +68,11 @@ failinject: deps debug-kernel ## let each allocation fail once; QUICK=1 is short
 torture: deps debug-kernel ## everything at once, at random; DURATION=SECONDS, SEED=NUMBER
 	@scripts/bench/torture
 
-mutants-debug: deps debug-kernel ## show that failinject and torture catch deliberate bugs
+mutants-debug: deps debug-kernel ## show that failinject, torture and sanitize catch deliberate bugs
 	@tests/mutants/run-debug
 
 selftests: deps tree ## the kernel's own selftests on stock and rust, compared; QUICK=1 is short
-	@set -e; for variant in selftests-stock selftests-rust; do \
+	@set -e; for variant in $(if $(QUICK),stock rust,selftests-stock selftests-rust); do \
 		scripts/kernel $$variant x86_64; done
 	@scripts/bench/selftests
 

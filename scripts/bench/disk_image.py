@@ -44,11 +44,12 @@ def stage(folder, files, texts=()):
         path.write_text(text)
 
 
-def ext4(image, folder):
-    """Writes a file system with what is in the folder, all of it root's."""
+def file_system(kind, image, folder):
+    """Writes one of this kind (ext2, ext4) with what is in the folder, all of it
+    root's."""
     image.unlink(missing_ok=True)
     result = subprocess.run(
-        [find("mke2fs"), "-q", "-F", "-t", "ext4", "-d", folder,
+        [find("mke2fs"), "-q", "-F", "-t", kind, "-b", "4096", "-d", folder,
          "-E", "root_owner=0:0,lazy_itable_init=0,lazy_journal_init=0",
          image, ROOT_SIZE], capture_output=True, text=True)
     if result.returncode:

@@ -23,7 +23,9 @@ OUTPUT = "/run/output"
 
 
 def loopback():
-    """test_memcontrol talks to itself over it."""
+    """test_memcontrol talks to itself over it, where there is a network."""
+    if not os.path.exists("/proc/net"):
+        return
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         request = struct.pack("16sh14x", b"lo", 1)  # IFF_UP
         fcntl.ioctl(any_socket, 0x8914, request)  # SIOCSIFFLAGS

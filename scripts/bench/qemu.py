@@ -25,6 +25,7 @@ class Machine:
     cpus: int
     plugin: str = ""  # of TCG: its file and arguments
     disks: tuple = ()  # what -drive says of them, in the order of their names
+    threads: str = "multi"  # of TCG: one for each CPU, or single
 
 
 @dataclasses.dataclass
@@ -61,7 +62,7 @@ def command(machine, kernel, initrd, append):
     if machine.accel == "kvm":
         accel = ["-accel", "kvm", "-cpu", "host"]
     else:
-        accel = ["-accel", "tcg,thread=multi"]
+        accel = ["-accel", f"tcg,thread={machine.threads}"]
     return [QEMU, "-M", "q35", "-nodefaults", *accel, *firmware(),
             "-m", str(machine.memory), "-smp", str(machine.cpus),
             "-kernel", str(kernel), *(["-initrd", str(initrd)] if initrd else []),
