@@ -123,6 +123,14 @@ def is_ours(name):
     return bool(OURS.search(name)) or name in patched() or name in exported()
 
 
+def races_of(entry):
+    """The functions of each race that an entry is about."""
+    functions = entry.get("functions", ())
+    if "against" not in entry:
+        return [tuple(sorted(functions))]
+    return [tuple(sorted((*functions, other))) for other in entry["against"]]
+
+
 @functools.cache
 def known():
     """What races.toml lists: from the functions of a race to its entry."""
@@ -133,16 +141,16 @@ def known():
         raise BenchError(f"cannot read {shown(KNOWN)}: {error}") from None
     found = {}
     for entry in entries:
-        functions = tuple(sorted(entry.get("functions", ())))
-        if not 1 <= len(functions) <= 2 or not entry.get("why") or \
-           not entry.get("stock"):
+        races = races_of(entry)
+        if not all(1 <= len(functions) <= 2 for functions in races) or \
+           not entry.get("why") or not entry.get("stock"):
             raise BenchError(f"{shown(KNOWN)}: each race needs functions (one, or "
                              "two), why, and stock (what showed it there)")
-        for name in functions:
+        for name in {name for functions in races for name in functions}:
             if is_ours(name):
                 raise BenchError(f"{shown(KNOWN)} lists {name}, which is ours or "
                                  "changed by the series: fix the race instead")
-        found[functions] = entry
+        found.update(dict.fromkeys(races, entry))
     return found
 
 

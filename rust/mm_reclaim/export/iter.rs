@@ -106,7 +106,7 @@ pub(super) unsafe fn iter_next(
 /// Returns whether a walk below `root` finds nothing to reclaim in a memcg and below: nothing is
 /// charged. The memcg that it begins with is visited all the same.
 pub(super) fn is_uncharged_below(memcg: &MemCgroup, root: *mut mem_cgroup) -> bool {
-    memcg.is_uncharged() && memcg.as_raw() != top(root)
+    memcg.as_raw() != top(root) && memcg.is_uncharged()
 }
 
 /// Returns what a walk below `root` arrived at, with the reference that it got.
