@@ -15,6 +15,9 @@ CRATE = "10mm_reclaim"
 # The last of its functions that have a name in C, which follow those.
 LAST = "xchg_nr_deferred_memcg"
 FAR = 1 << 18
+# Where a new slab gets the array that says who pays for its objects. Without it they
+# are there all the same, and nobody pays.
+PAYERS = "alloc_slab_obj_exts"
 MAX_ORDER = 11
 MAX_DEPTH = 32
 
@@ -37,21 +40,36 @@ def set_up():
 
 
 @functools.cache
-def code():
-    """From where to where the code of the crate goes."""
+def symbols():
+    """The kernel's functions, by address."""
     guest.write("/proc/sys/kernel/kptr_restrict", "0")
-    symbols = []
+    found = []
     for line in guest.read("/proc/kallsyms").splitlines():
         address, kind, name = line.split()[:3]
         if kind in "tT":
-            symbols.append((int(address, 16), name))
-    symbols.sort()
-    start = min(address for address, name in symbols if CRATE in name)
-    last = max(address for address, name in symbols if name == LAST)
-    end = min(address for address, _ in symbols if address > last)
+            found.append((int(address, 16), name))
+    return sorted(found)
+
+
+def code(first, last):
+    """From where to where the functions go of which these are the first and the
+    last; they are given as what tells whether a name is theirs."""
+    start = min(address for address, name in symbols() if first(name))
+    at = max(address for address, name in symbols() if last(name))
+    end = min(address for address, _ in symbols() if address > at)
     if not start < end < start + FAR:
-        raise OSError(f"the crate is not in one place: {start:#x}, {end:#x}")
+        raise OSError(f"the code is not in one place: {start:#x}, {end:#x}")
     return start, end
+
+
+@functools.cache
+def crate():
+    return code(lambda name: CRATE in name, lambda name: name == LAST)
+
+
+@functools.cache
+def payers():
+    return code(lambda name: name == PAYERS, lambda name: name == PAYERS)
 
 
 def choose(ours):
@@ -62,9 +80,11 @@ def choose(ours):
     """
     Injector.lasts = ours
     fault("fail_page_alloc", "min-order", MAX_ORDER if ours else 0)
-    start, end = code() if ours else (0, (1 << 64) - 1)
-    fault("failslab", "require-start", start)
-    fault("failslab", "require-end", end)
+    for name, (start, end) in (
+            ("require", crate() if ours else (0, (1 << 64) - 1)),
+            ("reject", payers() if ours else (0, 0))):
+        fault("failslab", f"{name}-start", start)
+        fault("failslab", f"{name}-end", end)
 
 
 class Injector:
@@ -72,7 +92,7 @@ class Injector:
     `lasts`, as kvmalloc() and its like try twice.
 
     To be made before the thread joins a group, which would have to pay for the
-    dentries of these files.
+    dentries of these files. They are closed when it ends.
     """
     lasts = False
 
@@ -95,7 +115,3 @@ class Injector:
         left = int(os.pread(self.file, 16, 0))
         os.pwrite(self.file, b"0", 0)
         return not left, found
-
-    def close(self):
-        os.close(self.file)
-        os.close(self.rest)

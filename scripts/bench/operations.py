@@ -48,13 +48,40 @@ class Operation:
     def after_failure(self):
         """Checks that nothing happened."""
 
+    def enter(self):
+        """Goes where call() is to happen, in a child."""
+
+    def in_child(self, function):
+        """Calls it in a child, with an injector that was made outside of its
+        group, and returns the number that it returns.
+
+        The child takes its stack with it, in which kmemleak might see a pointer to
+        memory that was lost.
+        """
+        child = os.fork()
+        if not child:
+            status = 255
+            try:
+                injector = faults.Injector()
+                self.enter()
+                status = function(injector)
+            finally:
+                os._exit(status)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if status < 0 or status == 255:
+            raise Failed(f"{self.name}: the process for it failed")
+        return status
+
     def attempt(self, number):
         """Returns as Injector.call()."""
-        injector = faults.Injector()
-        try:
-            return injector.call(number, self.call)
-        finally:
-            injector.close()
+        hit = 128
+
+        def inject(injector):
+            was_hit, found = injector.call(number, self.call)
+            return found | (hit if was_hit else 0)
+
+        status = self.in_child(inject)
+        return bool(status & hit), status & ~hit
 
     def again(self):
         """Without a failure it must succeed."""
@@ -171,22 +198,8 @@ class FirstObject(Operation):
         self.make_group()
         guest.mount("tmpfs", self.place)
 
-    def in_group(self, function):
-        """Calls it in a child that is in the group, with an injector that is not
-        paid for by the group, and returns the number that it returns."""
-        child = os.fork()
-        if not child:
-            status = 255
-            try:
-                injector = faults.Injector()
-                guest.write(f"{self.paths[-1]}/cgroup.procs", "0")
-                status = function(injector)
-            finally:
-                os._exit(status)
-        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        if status < 0 or status == 255:
-            raise Failed(f"{self.name}: the process in the group failed")
-        return status
+    def enter(self):
+        guest.write(f"{self.paths[-1]}/cgroup.procs", "0")
 
     def create(self, place):
         """Not by call(): as a child's status. Returns 0 or the errno."""
@@ -196,23 +209,13 @@ class FirstObject(Operation):
             except OSError as error:
                 return error.errno
             return 0
-        found = self.in_group(function)
+        found = self.in_child(function)
         if found:
             raise Failed(f"{self.name} fails without a failure, or after one: "
                          f"{errno.errorcode.get(found, found)}")
 
     def call(self):
         os.mknod(f"{self.place}/file")
-
-    def attempt(self, number):
-        hit = 128
-
-        def inject(injector):
-            was_hit, found = injector.call(number, self.call)
-            return found | (hit if was_hit else 0)
-
-        status = self.in_group(inject)
-        return bool(status & hit), status & ~hit
 
     def again(self):
         self.create(self.place)
