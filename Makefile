@@ -68,7 +68,7 @@ failinject: deps debug-kernel ## let each allocation fail once; QUICK=1 is short
 torture: deps debug-kernel ## everything at once, at random; DURATION=SECONDS, SEED=NUMBER
 	@scripts/bench/torture
 
-mutants-debug: deps debug-kernel ## show that failinject, torture and sanitize catch deliberate bugs
+mutants-debug: deps kernels debug-kernel ## show that torture and its like catch deliberate bugs
 	@tests/mutants/run-debug
 
 selftests: deps tree ## the kernel's own selftests on stock and rust, compared; QUICK=1 is short
