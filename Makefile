@@ -5,10 +5,11 @@
 VARIANT ?= rust
 ARCH ?= x86_64
 KERNELS ?= debug kcsan-suites
+SELFTESTS = $(addprefix $(if $(QUICK),ext2-,selftests-),stock rust)
 
 # Given to the scripts if set; this make's own flags are not for the kernel's.
 export KSRC QUICK N DURATION SEED
-unexport MAKEFLAGS MFLAGS MAKEOVERRIDES VARIANT ARCH KERNELS
+unexport MAKEFLAGS MFLAGS MAKEOVERRIDES VARIANT ARCH KERNELS SELFTESTS
 
 .PHONY: help deps tree kernel kernels kunit test mutants bench bench-scale \
 	bench-softlimit bench-untrusted bench-profile debug-kernel boots \
@@ -68,11 +69,12 @@ failinject: deps debug-kernel ## let each allocation fail once; QUICK=1 is short
 torture: deps debug-kernel ## everything at once, at random; DURATION=SECONDS, SEED=NUMBER
 	@scripts/bench/torture
 
-mutants-debug: deps kernels debug-kernel ## show that torture and its like catch deliberate bugs
+mutants-debug: deps debug-kernel ## show that torture and its like catch deliberate bugs
+	@scripts/kernel ext2-stock x86_64
 	@tests/mutants/run-debug
 
 selftests: deps tree ## the kernel's own selftests on stock and rust, compared; QUICK=1 is short
-	@set -e; for variant in $(if $(QUICK),stock rust,selftests-stock selftests-rust); do \
+	@set -e; for variant in $(SELFTESTS); do \
 		scripts/kernel $$variant x86_64; done
 	@scripts/bench/selftests
 

@@ -35,7 +35,7 @@ class Suite:
     timeout: int = 300
     # Tests that may be skipped or fail, though on both kernels alike, and why.
     known: dict = dataclasses.field(default_factory=dict)
-    # On the bench's kernels: tests that need an option which these lack.
+    # In the short form: tests that need an option which its kernels lack.
     lacking: dict = dataclasses.field(default_factory=dict)
     # Tests that a busy host makes fail, and why: they may be repeated.
     timing: dict = dataclasses.field(default_factory=dict)
@@ -48,7 +48,6 @@ TIMING_MEMCONTROL = {
     "test_memcg_high_sync": "it has to look before its process, which goes on, gets "
                             "from memory.high to memory.max",
 }
-LACKING_KMEM = {"test_kmem_proc_kpagecgroup": "CONFIG_PROC_PAGE_MONITOR"}
 LACKING_MEMCONTROL = {"test_memcg_sock": "CONFIG_NET", **dict.fromkeys(
     ("test_memcg_high_sync", "test_memcg_inotify_delete_file",
      "test_memcg_inotify_delete_dir"), "CONFIG_INOTIFY_USER")}
@@ -69,7 +68,7 @@ TIMING_SPLIT = {WHOLE: "a huge page that somebody else looks at is not split, an
 
 SUITES = {suite.name: suite for suite in (
     Suite("test_kmem", "cgroup", ("./test_kmem",), quick=True,
-          lacking=LACKING_KMEM, timing=TIMING_KMEM),
+          timing=TIMING_KMEM),
     Suite("test_memcontrol", "cgroup", ("./test_memcontrol",), quick=True,
           lacking=LACKING_MEMCONTROL, timing=TIMING_MEMCONTROL),
     Suite("test_zswap", "cgroup", ("./test_zswap",), settings=ZSWAP,
@@ -83,8 +82,7 @@ SUITES = {suite.name: suite for suite in (
     Suite("test_cpuset", "cgroup", ("./test_cpuset",)),
     Suite("test_stress", "cgroup", ("./test_stress.sh",)),
     Suite("test_kmem-classic-lru", "cgroup", ("./test_kmem",),
-          settings=CLASSIC_LRU, quick=True, lacking=LACKING_KMEM,
-          timing=TIMING_KMEM),
+          settings=CLASSIC_LRU, quick=True, timing=TIMING_KMEM),
     Suite("test_memcontrol-classic-lru", "cgroup", ("./test_memcontrol",),
           settings=CLASSIC_LRU, lacking=LACKING_MEMCONTROL,
           timing=TIMING_MEMCONTROL),
