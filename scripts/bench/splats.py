@@ -5,8 +5,11 @@ import re
 
 SPLATS = re.compile(r"WARNING:|BUG:|BUG \w|\bOops\b|Kernel panic|KASAN:|KCSAN:"
                     r"|general protection"
+                    r"|possible recursive locking|circular locking"
                     r"|rcu_\w+ (?:self-)?detected (?:expedited )?stall"
-                    r"|blocked for more than|INFO: trying to register"
+                    r"|rcu.*detected stalls"
+                    r"|INFO: task .* blocked|blocked for more than"
+                    r"|INFO: trying to register"
                     r"|UBSAN:|kmemleak: \d+ new"
                     # Lockdep gives up, and would say nothing from then on.
                     r"|turning off the locking correctness validator")
