@@ -128,12 +128,15 @@ lock() {
 	flock 9
 }
 
+# edited TREE: what was changed there since its last commit.
+edited() { git -C "$1" status --porcelain --untracked-files=no; }
+
 # refuse_edited TREE: what was edited there is somebody's work, perhaps, and never
 # overwritten.
 refuse_edited() {
 	local changed name=${1#"$ROOT/"}
 
-	changed=$(git -C "$1" status --porcelain --untracked-files=no | sed -n 1,3p)
+	changed=$(edited "$1" | sed -n 1,3p)
 	[ -z "$changed" ] || die "$name was edited by hand:
 $changed
 bring the change into this repository, or drop it with: git -C $name reset --hard"
