@@ -10,9 +10,18 @@ ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 BUILD=$ROOT/build
 TREE=$BUILD/linux
 LOGS=$BUILD/log
+# What each target counted; a run of several gives each a folder of its own.
+RESULTS=${RESULTS:-$BUILD/results}
 # shellcheck disable=SC2034 # for the scripts that source this file
 JOBS=$(nproc)
 mkdir -p "$LOGS"
+
+# What one clone of this repository has compiled serves another: source files are
+# named relative to the folder in which all builds are, and the option by which the
+# compiler takes the tree's path off their names, so that none is left in what it
+# writes, does not count.
+export CCACHE_BASEDIR=$BUILD
+export CCACHE_IGNOREOPTIONS='-fmacro-prefix-map=*'
 
 # Messages, sort orders and dates that scripts read must not follow the locale.
 export LC_ALL=C
@@ -129,7 +138,10 @@ lock() {
 }
 
 # edited TREE: what was changed there since its last commit.
-edited() { git -C "$1" status --porcelain --untracked-files=no; }
+#
+# Another target may write the tree's index at the same time, which git would not
+# wait for.
+edited() { git --no-optional-locks -C "$1" status --porcelain --untracked-files=no; }
 
 # refuse_edited TREE: what was edited there is somebody's work, perhaps, and never
 # overwritten.
@@ -142,8 +154,8 @@ $changed
 bring the change into this repository, or drop it with: git -C $name reset --hard"
 }
 
-# record NAME PASSED FAILED: for the total at the end of a CI run.
+# record NAME PASSED FAILED: for the total at the end of a run of several targets.
 record() {
-	mkdir -p "$BUILD/results"
-	echo "$2 $3" >"$BUILD/results/$1"
+	mkdir -p "$RESULTS"
+	echo "$2 $3" >"$RESULTS/$1"
 }
