@@ -8,13 +8,13 @@ KERNELS ?= debug kcsan-suites
 SELFTESTS = $(addprefix $(if $(QUICK),ext2-,selftests-),stock rust)
 
 # Given to the scripts if set; this make's own flags are not for the kernel's.
-export KSRC QUICK N DURATION SEED
+export KSRC QUICK N DURATION SEED FILTER
 unexport MAKEFLAGS MFLAGS MAKEOVERRIDES VARIANT ARCH KERNELS SELFTESTS
 
 .PHONY: help deps tree kernel kernels kunit test mutants bench bench-scale \
 	bench-softlimit bench-untrusted bench-profile debug-kernel boots \
 	failinject torture mutants-debug sanitize selftests litmus model lint \
-	series ncheck objcheck rustavailable clean distclean
+	series ncheck objcheck rustavailable release clean distclean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | \
@@ -33,11 +33,11 @@ kernels: tree ## build the bench's kernels: stock, rust and verify
 	@set -e; for variant in stock rust verify; do \
 		scripts/kernel $$variant x86_64; done
 
-kunit: tree ## run the KUnit suites on one ARCH=x86_64|um
-	@scripts/kunit $(ARCH)
+kunit: tree ## run the KUnit suites on one ARCH=x86_64|um; FILTER='mm_reclaim_iter*'
+	@$(if $(filter-out file,$(origin VARIANT)),VARIANT=$(VARIANT)) scripts/kunit $(ARCH)
 
-test: deps tree ## run the KUnit suites on UML and on x86_64
-	@scripts/kunit um x86_64
+test: deps tree ## run the KUnit suites on x86_64
+	@scripts/kunit x86_64
 
 mutants: deps tree ## show that the suites catch each documented mutation
 	@tests/mutants/run
@@ -102,6 +102,9 @@ objcheck: deps kernels ## check the built code: no panics, and little stack
 
 rustavailable: tree ## check that the kernel accepts the Rust toolchain
 	@scripts/rustavailable
+
+release: ## run everything there is, for hours; goes on where it was interrupted
+	@scripts/tier release
 
 clean: ## remove what was built, and keep what was fetched
 	@scripts/clean

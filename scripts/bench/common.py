@@ -11,6 +11,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
 OUT = BUILD / "bench"
 LOGS = OUT / "log"
+# What each target counted; a run of several gives each a folder of its own.
+RESULTS = pathlib.Path(os.environ.get("RESULTS") or BUILD / "results")
 SELFTEST = ROOT / "tools/testing/selftests/mm_reclaim"
 # Whether the short form of something is wanted.
 QUICK = os.environ.get("QUICK", "") not in ("", "0")
@@ -56,10 +58,10 @@ class Progress:
 
 
 def record(name, passed, failed):
-    """For the total at the end of a CI run, as record of scripts/lib.sh."""
-    folder = BUILD / "results"
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / name).write_text(f"{passed} {failed}\n", encoding="ascii")
+    """For the total at the end of a run of several targets, as record of
+    scripts/lib.sh."""
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    (RESULTS / name).write_text(f"{passed} {failed}\n", encoding="ascii")
 
 
 def raise_exit(signum, _frame):
