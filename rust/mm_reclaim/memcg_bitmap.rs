@@ -11,7 +11,8 @@ use kernel::{
     sync::rcu::{
         self,
         Guard, //
-    }, //
+    },
+    warn_on, //
 };
 
 use crate::{
@@ -28,32 +29,68 @@ use crate::{
 /// The private id of a memcg; see `mem_cgroup_private_id()`.
 ///
 /// It goes back when the memcg is offline, and another may get it then.
+///
+/// # Invariants
+///
+/// Not zero, and below [`NR_IDS`]: each has a bit in a [`MemcgBitmap`].
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct MemcgId(u32);
+pub(crate) struct MemcgId(u16);
 
 impl MemcgId {
+    /// Creates the id with this number, if there is such an id.
+    #[inline]
+    pub(crate) fn new(number: u32) -> Option<Self> {
+        let is_id = number != 0 && number < NR_IDS;
+
+        // INVARIANT: As was just found. Ids have 16 bits.
+        is_id.then_some(Self(number as u16))
+    }
+
     /// Creates an id from what C keeps in an `int`, where zero means none.
+    ///
+    /// Warns of any other number that is no id: the memcg that has it could not be listed.
     #[inline]
     pub(crate) fn from_raw(id: i32) -> Option<Self> {
-        u32::try_from(id).ok().filter(|&id| id != 0).map(Self)
+        // What is negative to C is too high.
+        let found = Self::new(id as u32);
+
+        warn_on!(found.is_none() && id != 0);
+        found
     }
 
     /// Returns the id as C passes it.
     #[inline]
     pub(crate) fn as_raw(self) -> u16 {
-        // Ids have 16 bits.
-        self.0 as u16
+        self.0
     }
 
     /// Returns the next higher number.
     #[inline]
     pub(crate) fn after(self) -> u32 {
-        self.0.saturating_add(1)
+        u32::from(self.0).saturating_add(1)
+    }
+
+    /// Returns in which word its bit is.
+    #[inline]
+    fn word(self) -> u32 {
+        u32::from(self.0) / AtomicBits::LEN
+    }
+
+    /// Returns which bit of the word it is.
+    #[inline]
+    fn offset(self) -> u32 {
+        u32::from(self.0) % AtomicBits::LEN
     }
 }
 
-const NR_WORDS: usize = (bindings::SHRINKER_MEMCG_IDS / AtomicBits::LEN) as usize;
+/// The number of ids, with zero, which stands for none.
+const NR_IDS: u32 = bindings::SHRINKER_MEMCG_IDS;
+const NR_WORDS: usize = (NR_IDS / AtomicBits::LEN) as usize;
 const NR_SUMMARIES: usize = NR_WORDS / AtomicBits::LEN as usize;
+
+const _: () = assert!(NR_IDS - 1 <= u16::MAX as u32, "an id has 16 bits");
+const _: () =
+    assert!(NR_IDS as usize == NR_SUMMARIES * (AtomicBits::LEN * AtomicBits::LEN) as usize);
 
 /// What such an id stands for.
 pub(crate) trait Numbered: Sized {
@@ -100,14 +137,14 @@ impl MemcgBitmap {
     /// Returns whether the bit of `id` is set; orders nothing.
     #[inline]
     pub(crate) fn contains(&self, id: MemcgId) -> bool {
-        self.word(id.0 / AtomicBits::LEN)
-            .is_some_and(|word| word.test(id.0 % AtomicBits::LEN))
+        self.word(id.word())
+            .is_some_and(|word| word.test(id.offset()))
     }
 
     /// Sets the bit of `id`, and returns whether it was clear. Fully ordered in that case.
     #[inline]
     pub(crate) fn set(&self, id: MemcgId) -> bool {
-        let (at, offset) = (id.0 / AtomicBits::LEN, id.0 % AtomicBits::LEN);
+        let (at, offset) = (id.word(), id.offset());
         let Some(word) = self.word(at) else {
             return false;
         };
@@ -130,12 +167,12 @@ impl MemcgBitmap {
 
     /// Clears the bit of `id`. Fully ordered.
     pub(crate) fn clear(&self, id: MemcgId) {
-        let at = id.0 / AtomicBits::LEN;
+        let at = id.word();
         let (Some(word), Some(summary)) = (self.word(at), self.summary(at)) else {
             return;
         };
 
-        word.clear(id.0 % AtomicBits::LEN);
+        word.clear(id.offset());
         if word.load().is_empty() {
             // ORDERING: Fully ordered before the word is read again; pairs with `set`.
             summary.clear(at % AtomicBits::LEN);
@@ -151,9 +188,7 @@ impl MemcgBitmap {
             let at = start / AtomicBits::LEN;
             let bits = self.word(at)?.load();
             if let Some(offset) = bits.starting_at(start % AtomicBits::LEN).next() {
-                return Some(MemcgId(
-                    at.wrapping_mul(AtomicBits::LEN).wrapping_add(offset),
-                ));
+                return MemcgId::new(at.wrapping_mul(AtomicBits::LEN).wrapping_add(offset));
             }
             let next = bits::first_from(&self.summary, at.wrapping_add(1), |bits| bits)?;
             start = next.wrapping_mul(AtomicBits::LEN);

@@ -224,6 +224,18 @@ mod tests {
         random.check(!info.is_listed(), 2, fmt!("still listed"))
     }
 
+    /// What has more than 16 bits is no id, and not the one that its lower bits make.
+    #[test]
+    fn other_numbers_are_no_ids() {
+        for number in [0, 0x1_0000, 0x1_0001, 0x7fff_ffff, u32::MAX] {
+            assert!(MemcgId::new(number).is_none());
+        }
+        for number in [1, 0xffff] {
+            let id = MemcgId::new(number).map(|id| u32::from(id.as_raw()));
+            assert_eq!(id, Some(number));
+        }
+    }
+
     #[test]
     fn bitmap_follows_model() -> Result {
         static BITMAP: MemcgBitmap = MemcgBitmap::new();

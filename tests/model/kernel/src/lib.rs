@@ -16,6 +16,17 @@ pub mod sync;
 pub mod time;
 pub mod types;
 
+/// Where the kernel would warn, the model ends.
+#[macro_export]
+macro_rules! warn_on {
+    ($cond:expr) => {{
+        let cond = $cond;
+
+        assert!(!cond, "WARN_ON({})", stringify!($cond));
+        cond
+    }};
+}
+
 /// Returns the structure of which `$ptr` points to a field.
 #[macro_export]
 macro_rules! container_of {
