@@ -4,10 +4,9 @@
 
 use kernel::sync::atomic::{
     Atomic,
-    Full, //
+    Full,
+    Relaxed, //
 };
-
-use crate::once;
 
 /// A word of atomic bits.
 ///
@@ -30,7 +29,7 @@ impl AtomicBits {
     /// Reads the whole word; orders nothing.
     #[inline]
     pub(crate) fn load(&self) -> Bits {
-        Bits(once::read(&self.0))
+        Bits(self.0.load(Relaxed))
     }
 
     /// Returns whether `bit` is set; orders nothing.
@@ -42,27 +41,13 @@ impl AtomicBits {
     /// Sets `bit`, and returns whether it was set before. Fully ordered.
     #[inline]
     pub(crate) fn set(&self, bit: u32) -> bool {
-        self.update(|old| old | Bits::mask(bit)).contains(bit)
+        Bits(self.0.fetch_or(Bits::mask(bit), Full)).contains(bit)
     }
 
     /// Clears `bit`, and returns whether it was set before. Fully ordered.
     #[inline]
     pub(crate) fn clear(&self, bit: u32) -> bool {
-        self.update(|old| old & !Bits::mask(bit)).contains(bit)
-    }
-
-    #[inline]
-    fn update(&self, new: impl Fn(usize) -> usize) -> Bits {
-        let mut old = once::read(&self.0);
-
-        // ORDERING: A failed `cmpxchg` orders nothing, but the loop ends only after one that
-        // succeeded, and that one is fully ordered even where it stored what was there.
-        loop {
-            match self.0.cmpxchg(old, new(old), Full) {
-                Ok(_) => return Bits(old),
-                Err(now) => old = now,
-            }
-        }
+        Bits(self.0.fetch_andnot(Bits::mask(bit), Full)).contains(bit)
     }
 }
 

@@ -26,8 +26,7 @@ use crate::{
     memcg_bitmap::{
         MemcgBitmap,
         Numbered, //
-    },
-    once, //
+    }, //
 };
 
 /// What is known of the excess of one group. Valid when it is zeroed.
@@ -69,7 +68,7 @@ impl Excess {
     /// Reads the number of descendants that are marked.
     #[inline]
     pub(crate) fn nr_below(&self) -> isize {
-        once::read(&self.nr_below)
+        self.nr_below.load(Relaxed)
     }
 }
 

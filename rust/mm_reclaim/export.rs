@@ -31,10 +31,15 @@ use crate::{
         MemCgroup, //
     },
     node::Node,
-    rcu::Lent,
+    rcu::{
+        Lent,
+        Writer, //
+    },
     shrinker::{
         Shrinker,
-        Target, //
+        ShrinkerIds,
+        Target,
+        SHRINKERS, //
     },
     walk, //
 };
@@ -54,6 +59,16 @@ fn to_errno(result: Result) -> c_int {
     }
 }
 
+/// Returns what changes the ids of shrinkers.
+///
+/// # Safety
+///
+/// The caller must hold `shrinker_mutex` as long as it uses what is returned.
+unsafe fn shrinker_ids() -> ShrinkerIds<'static> {
+    // SAFETY: All writers of `SHRINKERS` come from here, and are used under `shrinker_mutex`.
+    unsafe { Writer::new(&SHRINKERS) }
+}
+
 /// Gives a shrinker an id. Returns it, or an errno: `-ENOSPC` if all are taken, `-ENOMEM`.
 ///
 /// May sleep.
@@ -68,9 +83,12 @@ pub(crate) unsafe extern "C" fn shrinker_id_alloc(shrinker: *mut bindings::shrin
         return EINVAL.to_errno();
     };
 
+    // SAFETY: The caller holds `shrinker_mutex`.
+    let mut ids = unsafe { shrinker_ids() };
+
     // SAFETY: The caller keeps the shrinker valid, and only `shrinker_id_free` makes the table
     // forget it.
-    match lifecycle::register(unsafe { Lent::new(shrinker) }) {
+    match lifecycle::register(&mut ids, unsafe { Lent::new(shrinker) }) {
         Ok(id) => id.as_raw(),
         Err(err) => err.to_errno(),
     }
@@ -86,7 +104,8 @@ pub(crate) unsafe extern "C" fn shrinker_id_alloc(shrinker: *mut bindings::shrin
 pub(crate) unsafe extern "C" fn shrinker_id_free(shrinker: *mut bindings::shrinker) {
     // SAFETY: The shrinker is valid.
     if let Some(id) = Id::from_raw(unsafe { (*shrinker).id }) {
-        lifecycle::unregister(id);
+        // SAFETY: The caller holds `shrinker_mutex`.
+        lifecycle::unregister(&mut unsafe { shrinker_ids() }, id);
     }
 }
 

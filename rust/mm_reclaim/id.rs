@@ -15,7 +15,9 @@ use kernel::{
         },
         rcu::{
             self,
-            Guard, //
+            Guard,
+            RcuBox,
+            RcuSlot, //
         }, //
     }, //
 };
@@ -28,9 +30,8 @@ use crate::{
     },
     rcu::{
         Lent,
-        RcuBox,
         RcuRef,
-        RcuSlot, //
+        Writer, //
     },
     unit::Unit, //
 };
@@ -131,10 +132,10 @@ impl<T> Slots<T> {
 
 /// Objects of C by id.
 ///
-/// Look-ups need RCU only. [`find_free`](Self::find_free), [`insert`](Self::insert) and
-/// [`remove`](Self::remove) must not run concurrently with each other; if they do all the same, an
-/// id may be given twice or not be the lowest, but memory stays safe.
-pub(crate) struct IdTable<T> {
+/// Look-ups need RCU only. Ids are given and taken back by the [`Writer`] of the table, of which
+/// there is one at a time: a table that grows is copied, and what another writer removes meanwhile
+/// would be found in the copy when it is freed long since.
+pub(crate) struct IdTable<T: Sync + 'static> {
     slots: RcuSlot<Slots<T>>,
     /// No id below this one is free.
     lowest: Atomic<u32>,
@@ -142,7 +143,7 @@ pub(crate) struct IdTable<T> {
     limit: u32,
 }
 
-impl<T> IdTable<T> {
+impl<T: Sync + 'static> IdTable<T> {
     /// Creates an empty table for ids below `limit`.
     pub(crate) const fn new(limit: u32) -> Self {
         Self {
@@ -156,59 +157,6 @@ impl<T> IdTable<T> {
         let guard = rcu::read_lock();
 
         self.slots.read(&guard).get().map(f)
-    }
-
-    /// Finds the lowest free id, and makes room for it, but doesn't take it.
-    ///
-    /// May sleep if `flags` allow it. Returns `ENOSPC` if all ids are taken, and `ENOMEM` if
-    /// memory is short.
-    pub(crate) fn find_free(&self, flags: Flags) -> Result<Id> {
-        let start = self.lowest.load(Relaxed);
-
-        let (free, len) = self
-            .with_slots(|slots| {
-                let free = slots.first(start, Bits::complement);
-                (free, slots.objects.len() as u32)
-            })
-            .unwrap_or((None, 0));
-        let id = free.unwrap_or(Id(len));
-
-        if id.0 >= self.limit {
-            return Err(ENOSPC);
-        }
-        if id.0 >= len {
-            let len = len.saturating_mul(2).min(self.limit).max(Unit::LEN);
-            self.grow(len as usize, flags)?;
-        }
-        self.lowest.store(id.0, Relaxed);
-        Ok(id)
-    }
-
-    /// Makes the table `len` long.
-    fn grow(&self, len: usize, flags: Flags) -> Result {
-        let mut new = RcuBox::new(Slots::with_capacity(len, flags)?, flags)?;
-
-        let guard = rcu::read_lock();
-        let seen = self.slots.read(&guard);
-        new.fill(seen.get(), len)?;
-
-        // Fails only if another writer was here too, which is against the rules.
-        self.slots.replace(&seen, new).map_err(|_| EBUSY)?;
-        Ok(())
-    }
-
-    /// Gives `object` the id that [`find_free`](Self::find_free) found. Does not sleep.
-    pub(crate) fn insert(&self, id: Id, object: Lent<T>) {
-        self.with_slots(|slots| slots.set(id, Some(object)));
-    }
-
-    /// Frees `id`. Does not sleep.
-    ///
-    /// Look-ups that began before may still use the object until a grace period has passed.
-    pub(crate) fn remove(&self, id: Id) {
-        self.with_slots(|slots| slots.set(id, None));
-        self.lowest
-            .store(self.lowest.load(Relaxed).min(id.0), Relaxed);
     }
 
     /// Finds the object that has `id`.
@@ -238,10 +186,59 @@ impl<T> IdTable<T> {
             Some(id)
         })
     }
+}
 
-    /// Frees all ids after a grace period, and gives no more.
-    #[cfg(CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST)]
-    pub(crate) fn close(&self) {
-        drop(self.slots.close());
+impl<T: Sync + 'static> Writer<'_, IdTable<T>> {
+    /// Finds the lowest free id, and makes room for it, but doesn't take it.
+    ///
+    /// May sleep if `flags` allow it. Returns `ENOSPC` if all ids are taken, and `ENOMEM` if
+    /// memory is short.
+    pub(crate) fn find_free(&mut self, flags: Flags) -> Result<Id> {
+        let start = self.lowest.load(Relaxed);
+
+        let (free, len) = self
+            .with_slots(|slots| {
+                let free = slots.first(start, Bits::complement);
+                (free, slots.objects.len() as u32)
+            })
+            .unwrap_or((None, 0));
+        let id = free.unwrap_or(Id(len));
+
+        if id.0 >= self.limit {
+            return Err(ENOSPC);
+        }
+        if id.0 >= len {
+            let len = len.saturating_mul(2).min(self.limit).max(Unit::LEN);
+            self.grow(len as usize, flags)?;
+        }
+        self.lowest.store(id.0, Relaxed);
+        Ok(id)
+    }
+
+    /// Makes the table `len` long.
+    fn grow(&mut self, len: usize, flags: Flags) -> Result {
+        let mut new = RcuBox::new(Slots::with_capacity(len, flags)?, flags)?;
+
+        let guard = rcu::read_lock();
+        let seen = self.slots.read(&guard);
+        new.fill(seen.get(), len)?;
+
+        // Never fails, as only the writer replaces them.
+        self.slots.replace(&seen, new).map_err(|_| EBUSY)?;
+        Ok(())
+    }
+
+    /// Gives `object` the id that [`find_free`](Self::find_free) found. Does not sleep.
+    pub(crate) fn insert(&mut self, id: Id, object: Lent<T>) {
+        self.with_slots(|slots| slots.set(id, Some(object)));
+    }
+
+    /// Frees `id`. Does not sleep.
+    ///
+    /// Look-ups that began before may still use the object until a grace period has passed.
+    pub(crate) fn remove(&mut self, id: Id) {
+        self.with_slots(|slots| slots.set(id, None));
+        self.lowest
+            .store(self.lowest.load(Relaxed).min(id.0), Relaxed);
     }
 }

@@ -25,7 +25,11 @@ use kernel::{
             smp_mb,
             Full, //
         },
-        rcu, //
+        rcu::{
+            self,
+            RcuBox,
+            RcuSlot, //
+        }, //
     }, //
 };
 
@@ -40,10 +44,6 @@ use crate::{
         Numbered, //
     },
     node::Node,
-    rcu::{
-        RcuBox,
-        RcuSlot, //
-    },
     stat::{
         self,
         Stat, //

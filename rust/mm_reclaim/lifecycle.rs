@@ -28,6 +28,7 @@ use crate::{
     rcu::Lent,
     shrinker::{
         Shrinker,
+        ShrinkerIds,
         SHRINKERS, //
     },
     stat::{
@@ -38,10 +39,9 @@ use crate::{
 
 /// Gives a shrinker an id, and the root memcg room for its deferred work.
 ///
-/// The caller holds `shrinker_mutex`. May sleep. Returns `ENOSPC` if all ids are taken, and
-/// `ENOMEM` if memory is short.
-pub(crate) fn register(shrinker: Lent<Shrinker>) -> Result<Id> {
-    let id = SHRINKERS.find_free(GFP_KERNEL)?;
+/// May sleep. Returns `ENOSPC` if all ids are taken, and `ENOMEM` if memory is short.
+pub(crate) fn register(ids: &mut ShrinkerIds<'_>, shrinker: Lent<Shrinker>) -> Result<Id> {
+    let id = ids.find_free(GFP_KERNEL)?;
 
     // Early at boot there is no root yet: `online` does this later.
     if let Some(root) = MemCgroup::root() {
@@ -49,7 +49,7 @@ pub(crate) fn register(shrinker: Lent<Shrinker>) -> Result<Id> {
     }
     // Last, because a shrinker that could be found must not be freed without a grace period, and
     // on failure the caller does.
-    SHRINKERS.insert(id, shrinker);
+    ids.insert(id, shrinker);
     stat::add(Stat::Ids, 1);
     if let Some(root) = MemCgroup::root() {
         mark(root, id);
@@ -67,11 +67,11 @@ pub(crate) fn mark(memcg: &MemCgroup, id: Id) {
     }
 }
 
-/// Takes the id of a shrinker back. The caller holds `shrinker_mutex`.
+/// Takes the id of a shrinker back. Does not sleep.
 ///
 /// Its bits may stay behind in the maps; the walks that meet them clear them.
-pub(crate) fn unregister(id: Id) {
-    SHRINKERS.remove(id);
+pub(crate) fn unregister(ids: &mut ShrinkerIds<'_>, id: Id) {
+    ids.remove(id);
     stat::add(Stat::Ids, -1);
 }
 

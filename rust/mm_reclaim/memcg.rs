@@ -13,10 +13,7 @@ use core::{
 };
 use kernel::{
     alloc::{
-        flags::{
-            GFP_KERNEL,
-            GFP_KERNEL_ACCOUNT, //
-        },
+        flags::__GFP_ACCOUNT,
         Flags, //
     },
     bindings,
@@ -56,8 +53,7 @@ use crate::{
         MemcgId,
         Numbered, //
     },
-    node::Node,
-    once, //
+    node::Node, //
 };
 
 /// Wraps `struct mem_cgroup`, once its per-node parts are allocated.
@@ -144,7 +140,7 @@ impl MemCgroup {
     pub(crate) fn charged<R>(&self, flags: Flags, f: impl FnOnce(Flags) -> R) -> R {
         // SAFETY: The memcg is valid as long as `self`, and so for the scope that ends below.
         let outer = unsafe { bindings::set_active_memcg(self.as_raw()) };
-        let result = f(flags | (GFP_KERNEL_ACCOUNT & !GFP_KERNEL));
+        let result = f(flags | __GFP_ACCOUNT);
 
         // SAFETY: Whoever began the outer scope, in the same context, keeps its memcg valid.
         unsafe { bindings::set_active_memcg(outer) };
@@ -404,7 +400,7 @@ fn as_ptr(memcg: Option<&MemCgroup>) -> *mut MemCgroup {
 impl SharedPosition<MemCgroup> for ReclaimIter {
     #[inline]
     fn generation(&self) -> i32 {
-        once::read(&self.generation)
+        self.generation.load(Relaxed)
     }
 
     #[inline]
@@ -416,7 +412,7 @@ impl SharedPosition<MemCgroup> for ReclaimIter {
     fn load<'g>(&self, _guard: &'g Guard) -> Option<&'g MemCgroup> {
         // SAFETY: By the type invariants, the memcg is valid until a grace period has passed,
         // which can't end before `'g` does.
-        unsafe { once::read(&self.position).as_ref() }
+        unsafe { self.position.load(Relaxed).as_ref() }
     }
 
     #[inline]

@@ -21,7 +21,7 @@
 //! | [`memcg_bitmap`] | bitmaps of memcgs, and which have something to shrink | no |
 //! | [`table`] | the list of a memcg's units | no |
 //! | [`unit`], [`bits`] | 64 shrinkers of one memcg and node | no |
-//! | [`cache`], [`node`], [`rcu`], [`once`], [`stat`] | memory, nodes, RCU, counters | yes |
+//! | [`cache`], [`node`], [`rcu`], [`stat`] | memory, nodes, RCU, counters | yes |
 //!
 //! C header: [`include/linux/mm_reclaim.h`](srctree/include/linux/mm_reclaim.h)
 
@@ -41,7 +41,6 @@ mod lifecycle;
 mod memcg;
 mod memcg_bitmap;
 mod node;
-mod once;
 mod rcu;
 mod shrinker;
 mod stat;

@@ -16,7 +16,8 @@ use crate::{
         IdTable, //
     },
     memcg::MemCgroup,
-    node::Node, //
+    node::Node,
+    rcu::Writer, //
 };
 
 /// Wraps `struct shrinker`.
@@ -30,6 +31,9 @@ unsafe impl Sync for Shrinker {}
 
 /// The memcg-aware shrinkers by id.
 pub(crate) static SHRINKERS: IdTable<Shrinker> = IdTable::new(Id::LIMIT);
+
+/// The right to give ids to shrinkers and to take them back: evidence that `shrinker_mutex` is held.
+pub(crate) type ShrinkerIds<'a> = Writer<'a, IdTable<Shrinker>>;
 
 /// What a shrinker did.
 pub(crate) enum Shrunk {

@@ -9,12 +9,14 @@ use kernel::{
         Flags, //
     },
     prelude::*,
-    sync::aref::ARef, //
+    sync::{
+        aref::ARef,
+        rcu::RcuBox, //
+    }, //
 };
 
 use crate::{
     node::Node,
-    rcu::RcuBox,
     stat::{
         self,
         Stat, //

@@ -8,18 +8,16 @@ use kernel::{
     sync::{
         atomic::{
             Atomic,
-            Full, //
+            Full,
+            Relaxed, //
         },
         Refcount, //
     }, //
 };
 
-use crate::{
-    bits::{
-        AtomicBits,
-        Bits, //
-    },
-    once, //
+use crate::bits::{
+    AtomicBits,
+    Bits, //
 };
 
 /// A bit and a count of deferred work for each of 64 shrinkers.
@@ -61,7 +59,7 @@ impl Unit {
     pub(crate) fn take_deferred(&self, offset: u32) -> isize {
         // Mostly there is none, and then the cache line is not written.
         self.deferred(offset)
-            .filter(|nr| once::read(nr) != 0)
+            .filter(|nr| nr.load(Relaxed) != 0)
             .map_or(0, |nr| nr.xchg(0, Full))
     }
 
@@ -74,7 +72,7 @@ impl Unit {
 
     /// Reads the work that the shrinker at `offset` left over.
     pub(crate) fn nr_deferred(&self, offset: u32) -> isize {
-        self.deferred(offset).map_or(0, once::read)
+        self.deferred(offset).map_or(0, |nr| nr.load(Relaxed))
     }
 
     /// Reads the work that all shrinkers together left over.
@@ -82,7 +80,7 @@ impl Unit {
     pub(crate) fn sum_deferred(&self) -> isize {
         self.nr_deferred
             .iter()
-            .map(once::read)
+            .map(|nr| nr.load(Relaxed))
             .fold(0, isize::saturating_add)
     }
 

@@ -15,7 +15,10 @@ use crate::{
         Id,
         IdTable, //
     },
-    rcu::Lent, //
+    rcu::{
+        Lent,
+        Writer, //
+    }, //
 };
 
 const STEPS: u32 = 20_000;
@@ -40,10 +43,11 @@ fn lend(nr: u32) -> Result<Lent<u32>> {
     Ok(unsafe { Lent::new(NonNull::from(object)) })
 }
 
-fn insert(table: &IdTable<u32>, nr: u32) -> Result<Id> {
-    let id = table.find_free(GFP_KERNEL)?;
+fn insert(table: &mut IdTable<u32>, nr: u32) -> Result<Id> {
+    let mut ids = Writer::exclusive(table);
+    let id = ids.find_free(GFP_KERNEL)?;
 
-    table.insert(id, lend(nr)?);
+    ids.insert(id, lend(nr)?);
     Ok(id)
 }
 
@@ -51,11 +55,6 @@ fn get(table: &IdTable<u32>, id: u32) -> Option<u32> {
     let guard = rcu::read_lock();
 
     table.get(Id::new(0, id), &guard).copied()
-}
-
-/// Frees what a table allocated, which a table of the kernel never does.
-fn free(table: &IdTable<u32>) {
-    table.close();
 }
 
 fn check_model(random: &Random, step: u32, table: &IdTable<u32>, model: &[Option<u32>]) -> Result {
@@ -75,7 +74,7 @@ fn check_model(random: &Random, step: u32, table: &IdTable<u32>, model: &[Option
     random.check(same, step, fmt!("the ids in turn differ from the model"))
 }
 
-fn run_model(random: &mut Random, table: &IdTable<u32>) -> Result {
+fn run_model(random: &mut Random, table: &mut IdTable<u32>) -> Result {
     let mut model = [None; LIMIT as usize];
 
     for step in 0..STEPS {
@@ -106,7 +105,7 @@ fn run_model(random: &mut Random, table: &IdTable<u32>) -> Result {
         } else {
             let id = random.below(LIMIT);
 
-            table.remove(Id::new(0, id));
+            Writer::exclusive(table).remove(Id::new(0, id));
             model[id as usize] = None;
         }
         if step % 64 == 0 {
@@ -123,35 +122,32 @@ mod tests {
     #[test]
     fn follows_model() -> Result {
         let mut random = Random::new("follows_model");
-        let table = IdTable::new(LIMIT);
-        let result = run_model(&mut random, &table);
 
-        free(&table);
-        result
+        run_model(&mut random, &mut IdTable::new(LIMIT))
     }
 
     #[test]
     fn finding_takes_nothing() -> Result {
         let random = Random::new("finding_takes_nothing");
-        let table = IdTable::<u32>::new(LIMIT);
+        let mut table = IdTable::<u32>::new(LIMIT);
 
         for step in 0..3 {
-            let id = table.find_free(GFP_KERNEL)?.as_raw();
+            let id = Writer::exclusive(&mut table)
+                .find_free(GFP_KERNEL)?
+                .as_raw();
             random.check(id == 0, step, fmt!("id {id} is free, not 0"))?;
         }
         let empty = table.iter().next().is_none();
-        free(&table);
         random.check(empty, 0, fmt!("an id was taken"))
     }
 
     #[test]
     fn full_table_gives_enospc() -> Result {
         let random = Random::new("full_table_gives_enospc");
-        let table = IdTable::<u32>::new(1);
-        let first = insert(&table, 0).map(Id::as_raw);
-        let second = insert(&table, 1).map(Id::as_raw);
+        let mut table = IdTable::<u32>::new(1);
+        let first = insert(&mut table, 0).map(Id::as_raw);
+        let second = insert(&mut table, 1).map(Id::as_raw);
 
-        free(&table);
         random.check(first == Ok(0), 0, fmt!("the first id is {first:?}"))?;
         random.check(second == Err(ENOSPC), 1, fmt!("then {second:?}"))
     }

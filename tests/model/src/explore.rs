@@ -36,9 +36,13 @@ use crate::{
         Numbered, //
     },
     node::Node,
-    rcu::RcuRef,
+    rcu::{
+        RcuRef,
+        Writer, //
+    },
     shrinker::{
         Shrinker,
+        ShrinkerIds,
         Target,
         SHRINKERS, //
     },
@@ -109,8 +113,14 @@ fn node() -> Node {
     Node::possible().next().unwrap()
 }
 
+/// What C does under `shrinker_mutex`: no test has two threads that do it.
+fn shrinker_ids() -> ShrinkerIds<'static> {
+    // SAFETY: As just said.
+    unsafe { Writer::new(&SHRINKERS) }
+}
+
 fn register(shrinker: &'static Shrinker) -> (&'static Shrinker, Id) {
-    let id = lifecycle::register(shrinker.initialize()).unwrap();
+    let id = lifecycle::register(&mut shrinker_ids(), shrinker.initialize()).unwrap();
 
     shrinker.register();
     (shrinker, id)
@@ -735,14 +745,15 @@ mod ids {
                 let (_, id) = scene.shrinkers[0];
 
                 scene.memcg(1).info(node()).set(id);
-                lifecycle::unregister(id);
+                lifecycle::unregister(&mut shrinker_ids(), id);
                 scene.shrinkers = vec![(Shrinker::new(), id)];
                 scene
             },
             [
                 |scene| {
                     let (shrinker, id) = scene.shrinkers[0];
-                    let new = lifecycle::register(shrinker.initialize()).unwrap();
+                    let new =
+                        lifecycle::register(&mut shrinker_ids(), shrinker.initialize()).unwrap();
 
                     assert!(new == id);
                     scene.add_object(1, 0);
@@ -937,5 +948,34 @@ mod soft_limit {
             ],
             check_listed,
         );
+    }
+}
+
+/// What the kernel crate has got for this one.
+mod slot {
+    use super::*;
+    use kernel::{
+        prelude::*,
+        sync::rcu::{
+            RcuBox,
+            RcuSlot, //
+        }, //
+    };
+
+    /// A reference to the value of a slot does not borrow the slot: the value is freed, but not
+    /// before the reader has left.
+    #[test]
+    fn dropped_under_reader() {
+        model::alone(|| {
+            let slot = RcuSlot::<KVVec<u32>>::new();
+            let value = KVVec::with_capacity(1, GFP_KERNEL).unwrap();
+            let new = RcuBox::new(value, GFP_KERNEL).ok().unwrap();
+            let guard = rcu::read_lock();
+
+            assert!(slot.replace(&slot.read(&guard), new).is_ok());
+            let value = slot.read(&guard).get().unwrap();
+            drop(slot);
+            assert!(value.is_empty());
+        });
     }
 }

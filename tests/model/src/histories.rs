@@ -58,7 +58,10 @@ use crate::{
         Numbered, //
     },
     node::Node,
-    rcu::Lent,
+    rcu::{
+        Lent,
+        Writer, //
+    },
     unit::Unit, //
 };
 
@@ -346,19 +349,20 @@ mod ids {
         ]
     }
 
-    fn take(table: &IdTable<u32>, taken: &mut BTreeMap<u32, u32>, object: u8) -> Result {
-        let id = table.find_free(GFP_KERNEL)?;
+    fn take(table: &mut IdTable<u32>, taken: &mut BTreeMap<u32, u32>, object: u8) -> Result {
+        let mut ids = Writer::exclusive(table);
+        let id = ids.find_free(GFP_KERNEL)?;
         let lowest = (0..).find(|id| !taken.contains_key(id)).unwrap();
         let object = &OBJECTS[usize::from(object)];
 
         assert_eq!(id.as_raw(), lowest as i32, "not the lowest that is free");
         // SAFETY: It lives for ever.
-        table.insert(id, unsafe { Lent::new(NonNull::from(object)) });
+        ids.insert(id, unsafe { Lent::new(NonNull::from(object)) });
         taken.insert(lowest, *object);
         Ok(())
     }
 
-    fn take_step(table: &IdTable<u32>, taken: &mut BTreeMap<u32, u32>, step: Step) {
+    fn take_step(table: &mut IdTable<u32>, taken: &mut BTreeMap<u32, u32>, step: Step) {
         match step {
             Step::Take(object, nr, successes) => {
                 model::fail_after(successes);
@@ -375,12 +379,12 @@ mod ids {
                 model::fail_after(None);
             }
             Step::Free(id) => {
-                table.remove(Id::new(0, id));
+                Writer::exclusive(table).remove(Id::new(0, id));
                 taken.remove(&id);
             }
             Step::FreeAll(from, to) => {
                 for id in from..to {
-                    table.remove(Id::new(0, id));
+                    Writer::exclusive(table).remove(Id::new(0, id));
                     taken.remove(&id);
                 }
             }
@@ -398,13 +402,12 @@ mod ids {
     #[test]
     fn id_history() {
         play(step(), 60, |steps| {
-            let table = IdTable::new(LIMIT);
+            let mut table = IdTable::new(LIMIT);
             let mut taken = BTreeMap::new();
 
             for step in steps {
-                take_step(&table, &mut taken, step);
+                take_step(&mut table, &mut taken, step);
             }
-            table.close();
         });
     }
 }

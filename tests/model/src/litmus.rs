@@ -27,8 +27,6 @@ use std::{
     }, //
 };
 
-use crate::once;
-
 type Values = [Atomic<usize>; 2];
 
 /// Returns all pairs of what two threads read.
@@ -57,21 +55,21 @@ fn store_buffering() {
     let relaxed = outcomes([
         |values| {
             values[0].fetch_add(1, Relaxed);
-            once::read(&values[1])
+            values[1].load(Relaxed)
         },
         |values| {
             values[1].fetch_add(1, Relaxed);
-            once::read(&values[0])
+            values[0].load(Relaxed)
         },
     ]);
     let full = outcomes([
         |values| {
             values[0].fetch_add(1, Full);
-            once::read(&values[1])
+            values[1].load(Relaxed)
         },
         |values| {
             values[1].fetch_add(1, Full);
-            once::read(&values[0])
+            values[0].load(Relaxed)
         },
     ]);
 
@@ -90,7 +88,7 @@ fn full_cmpxchg() {
         },
         |values| {
             let seen = values[1].cmpxchg(2, 3, Full).is_ok();
-            usize::from(seen) * 2 + once::read(&values[0])
+            usize::from(seen) * 2 + values[0].load(Relaxed)
         },
     ]);
 
@@ -99,7 +97,7 @@ fn full_cmpxchg() {
 
 #[test]
 fn message_passing() {
-    let reader = |values: &Values| once::read(&values[1]) * 2 + once::read(&values[0]);
+    let reader = |values: &Values| values[1].load(Relaxed) * 2 + values[0].load(Relaxed);
     let relaxed = outcomes([
         |values| {
             values[0].store(1, Relaxed);
@@ -132,11 +130,11 @@ fn read_after_grace_period() {
     };
 
     model::alone(|| {
-        let slot = crate::rcu::RcuSlot::<KVVec<u32>>::new();
+        let slot = rcu::RcuSlot::<KVVec<u32>>::new();
         let value = KVVec::with_capacity(1, GFP_KERNEL).unwrap();
         let outer = rcu::read_lock();
         let seen = slot.read(&outer);
-        let new = crate::rcu::RcuBox::new(value, GFP_KERNEL).ok().unwrap();
+        let new = rcu::RcuBox::new(value, GFP_KERNEL).ok().unwrap();
 
         assert!(slot.replace(&seen, new).is_ok());
         // What a compiler that does not know of lifetimes would accept.

@@ -51,7 +51,6 @@ use crate::{
         Numbered, //
     },
     node::Node,
-    once,
     shrinker, //
 };
 
@@ -197,7 +196,7 @@ impl MemCgroup {
 
     /// Returns whether the memcg has not gone offline.
     pub(crate) fn is_online(&self) -> bool {
-        once::read(&self.is_online) != 0
+        self.is_online.load(Relaxed) != 0
     }
 
     /// Returns the parent.
@@ -214,11 +213,15 @@ impl Numbered for MemCgroup {
         if self.is_root() {
             return None;
         }
-        MemcgId::from_raw(once::read(&self.id))
+        MemcgId::from_raw(self.id.load(Relaxed))
     }
 
     fn with_id<'g>(&'g self, id: MemcgId, _guard: &'g Guard) -> Option<&'g Self> {
-        let memcg = once::read(self.shared.by_id.get(usize::from(id.as_raw()))?);
+        let memcg = self
+            .shared
+            .by_id
+            .get(usize::from(id.as_raw()))?
+            .load(Relaxed);
 
         // SAFETY: Memcgs live as long as their world.
         unsafe { memcg.as_ref() }
@@ -245,9 +248,9 @@ impl Limited for MemCgroup {
     }
 
     fn exceeds(&self) -> bool {
-        let limit = once::read(&self.limit);
+        let limit = self.limit.load(Relaxed);
 
-        once::read(&self.usage) > limit
+        self.usage.load(Relaxed) > limit
     }
 
     fn parent(&self) -> Option<&Self> {

@@ -28,8 +28,10 @@ use crate::{
     },
     memcg::MemCgroup,
     node::Node,
-    once,
-    rcu::Lent, //
+    rcu::{
+        Lent,
+        Writer, //
+    }, //
 };
 
 /// As many memcgs as tests have.
@@ -49,6 +51,9 @@ pub(crate) struct Ids;
 
 /// The memcg-aware shrinkers by id.
 pub(crate) static SHRINKERS: Ids = Ids;
+
+/// The right to give ids to shrinkers and to take them back.
+pub(crate) type ShrinkerIds<'a> = Writer<'a, IdTable<Shrinker>>;
 
 thread_local! {
     static TABLE: Cell<*mut IdTable<Shrinker>> = const { Cell::new(ptr::null_mut()) };
@@ -71,7 +76,6 @@ pub(super) fn begin() {
 
 /// Frees the table.
 pub(super) fn end() {
-    SHRINKERS.close();
     // SAFETY: It comes from `begin`.
     drop(unsafe { Box::from_raw(TABLE.replace(ptr::null_mut())) });
     for shrinker in ALL.take() {
@@ -116,7 +120,7 @@ impl Shrinker {
 
     /// Returns whether what was written before the shrinker got its id is visible.
     pub(crate) fn is_initialized(&self) -> bool {
-        once::read(&self.is_initialized) != 0
+        self.is_initialized.load(Relaxed) != 0
     }
 
     /// Adds an object, without setting the bit.
@@ -131,12 +135,12 @@ impl Shrinker {
 
     /// Counts the objects.
     pub(crate) fn count(&self, memcg: &MemCgroup) -> usize {
-        once::read(&self.nr_objects[memcg.at])
+        self.nr_objects[memcg.at].load(Relaxed)
     }
 
     /// Gets a reference, unless the shrinker is not registered.
     pub(crate) fn try_get(&self) -> Option<ShrinkerRef> {
-        (once::read(&self.is_registered) != 0).then(|| ShrinkerRef(NonNull::from(self)))
+        (self.is_registered.load(Relaxed) != 0).then(|| ShrinkerRef(NonNull::from(self)))
     }
 }
 

@@ -27,6 +27,11 @@ pub unsafe trait AlwaysRefCounted {
 /// A reference.
 pub struct ARef<T: AlwaysRefCounted>(NonNull<T>);
 
+// SAFETY: It gives out `&T`, and may drop the last reference.
+unsafe impl<T: AlwaysRefCounted + Send + Sync> Send for ARef<T> {}
+// SAFETY: As above; a clone may be the last reference.
+unsafe impl<T: AlwaysRefCounted + Send + Sync> Sync for ARef<T> {}
+
 impl<T: AlwaysRefCounted> ARef<T> {
     /// Takes a reference over.
     ///

@@ -5,14 +5,12 @@
 //! - A fully ordered operation stands between two `fence(SeqCst)`, as the kernel has it between two
 //!   `smp_mb()`. A `cmpxchg` that fails has only the first one, which is more than the kernel gives.
 //! - Relaxed, acquire and release are those of loom.
-//! - A volatile read (`READ_ONCE()`) is relaxed; that of a pointer is an acquire in most
-//!   explorations, as loom has no dependencies.
+//! - A relaxed load of a pointer is an acquire in most explorations, as loom has no dependencies.
 //!
 //! Outside of an exploration these are plain memory of one thread.
 
 use core::{
     cell::UnsafeCell,
-    marker::PhantomData,
     sync::atomic as host, //
 };
 
@@ -121,25 +119,6 @@ unsafe impl<T: AtomicType> Send for Atomic<T> {}
 // SAFETY: As above. Outside of explorations, tests share no atomics.
 unsafe impl<T: AtomicType> Sync for Atomic<T> {}
 
-/// A pointer to an atomic.
-pub struct Place<'a, T: AtomicType>(&'a Atomic<T>, PhantomData<*mut T>);
-
-impl<T: AtomicType> Place<'_, T> {
-    /// Reads the value as `READ_ONCE()` does.
-    ///
-    /// # Safety
-    ///
-    /// None: the place is borrowed from the atomic.
-    pub unsafe fn read_volatile(self) -> T {
-        self.0
-            .load_with(if T::IS_POINTER && model::has_dependencies() {
-                host::Ordering::Acquire
-            } else {
-                host::Ordering::Relaxed
-            })
-    }
-}
-
 impl<T: AtomicType> Atomic<T> {
     /// Creates an atomic.
     pub const fn new(value: T) -> Self {
@@ -147,11 +126,6 @@ impl<T: AtomicType> Atomic<T> {
             value: UnsafeCell::new(value),
             object: host::AtomicU64::new(0),
         }
-    }
-
-    /// Returns a pointer to the value.
-    pub fn as_ptr(&self) -> Place<'_, T> {
-        Place(self, PhantomData)
     }
 
     fn first(&self) -> T {
@@ -167,20 +141,22 @@ impl<T: AtomicType> Atomic<T> {
         value.to_word().wrapping_sub(self.first().to_word())
     }
 
-    fn load_with(&self, ordering: host::Ordering) -> T {
-        match model::object(self.address(), &self.object, true) {
-            Some(object) => self.decode(object.load(ordering)),
-            None => self.first(),
-        }
-    }
-
     fn address(&self) -> usize {
         core::ptr::from_ref(self).addr()
     }
 
     /// Reads the value.
     pub fn load<O: AcquireOrRelaxed>(&self, _: O) -> T {
-        self.load_with(O::HOST)
+        let ordering = if T::IS_POINTER && model::has_dependencies() {
+            host::Ordering::Acquire
+        } else {
+            O::HOST
+        };
+
+        match model::object(self.address(), &self.object, true) {
+            Some(object) => self.decode(object.load(ordering)),
+            None => self.first(),
+        }
     }
 
     /// Writes the value.
@@ -247,6 +223,35 @@ impl<T: AtomicType> Atomic<T> {
         let old = object.fetch_add(nr.to_word(), O::HOST);
         fence::<O>();
         self.decode(old)
+    }
+
+    /// Sets bits of the value, and returns what it was.
+    pub fn fetch_or<O: Ordering>(&self, bits: T, ordering: O) -> T {
+        self.update(|old| old | bits.to_word(), ordering)
+    }
+
+    /// Clears bits of the value, and returns what it was.
+    pub fn fetch_andnot<O: Ordering>(&self, bits: T, ordering: O) -> T {
+        self.update(|old| old & !bits.to_word(), ordering)
+    }
+
+    /// Replaces the value by what `f` makes of it, in one step.
+    fn update<O: Ordering>(&self, f: impl Fn(usize) -> usize, _: O) -> T {
+        let new = |old: T| T::from_word(f(old.to_word()));
+        let Some(object) = model::object(self.address(), &self.object, false) else {
+            let old = self.first();
+
+            // SAFETY: There is only this thread.
+            unsafe { *self.value.get() = new(old) };
+            return old;
+        };
+
+        fence::<O>();
+        let old = object.fetch_update(O::HOST, host::Ordering::Relaxed, |word| {
+            Some(self.encode(new(self.decode(word))))
+        });
+        fence::<O>();
+        self.decode(old.unwrap_or_else(|word| word))
     }
 
     /// Adds to the value.

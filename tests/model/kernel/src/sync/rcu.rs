@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The read-side lock of RCU.
+//! The read-side lock of RCU, and the pointers that are read under it: these are the kernel's own.
 
 use core::marker::PhantomData;
 
 use crate::model;
+
+#[path = "../../../../../rust/kernel/sync/rcu/slot.rs"]
+mod slot;
+
+pub use slot::{
+    RcuBox,
+    RcuSlot,
+    Retired,
+    Snapshot, //
+};
 
 /// Evidence that the read-side lock is held.
 pub struct Guard {
