@@ -12,9 +12,12 @@ use kernel::{
     },
     bindings,
     prelude::*,
-    sync::aref::{
-        ARef,
-        AlwaysRefCounted, //
+    sync::{
+        aref::{
+            ARef,
+            AlwaysRefCounted, //
+        },
+        Refcount, //
     }, //
 };
 
@@ -26,6 +29,10 @@ use crate::{
     },
     unit::Unit, //
 };
+
+/// The reference count of a unit, out of reach for all other modules.
+#[repr(transparent)]
+pub(crate) struct UnitRefcount(Refcount);
 
 impl Unit {
     /// Allocates a unit without bits and deferred work, preferably on `node`.
@@ -39,7 +46,7 @@ impl Unit {
         // SAFETY: `unit` points to zeroed memory of the size of a `Unit` (see the assertion beside
         // its definition) and the alignment of `long`, and a `Unit` consists of atomic integers,
         // for which zero is valid. Nobody else knows of it.
-        unsafe { unit.as_ref() }.refcount.set(1);
+        unsafe { unit.as_ref() }.refcount().0.set(1);
         stat::add(Stat::Units, 1);
 
         // SAFETY: The reference count is one, and that one is relinquished here.
@@ -51,12 +58,12 @@ impl Unit {
 // `Unit::alloc`, which starts the count.
 unsafe impl AlwaysRefCounted for Unit {
     fn inc_ref(&self) {
-        self.refcount.inc();
+        self.refcount().0.inc();
     }
 
     unsafe fn dec_ref(unit: NonNull<Self>) {
         // SAFETY: The caller owns a reference.
-        if unsafe { unit.as_ref() }.refcount.dec_and_test() {
+        if unsafe { unit.as_ref() }.refcount().0.dec_and_test() {
             // SAFETY: That was the last reference, and the unit comes from
             // `shrinker_unit_zalloc()`. There is nothing in it to drop.
             unsafe { bindings::shrinker_unit_free(unit.as_ptr().cast()) };

@@ -5,19 +5,19 @@
 use core::mem::size_of;
 use kernel::{
     bindings,
-    sync::{
-        atomic::{
-            Atomic,
-            Full,
-            Relaxed, //
-        },
-        Refcount, //
+    sync::atomic::{
+        Atomic,
+        Full,
+        Relaxed, //
     }, //
 };
 
-use crate::bits::{
-    AtomicBits,
-    Bits, //
+use crate::{
+    bits::{
+        AtomicBits,
+        Bits, //
+    },
+    cache::UnitRefcount, //
 };
 
 /// A bit and a count of deferred work for each of 64 shrinkers.
@@ -26,7 +26,7 @@ use crate::bits::{
 /// be freed in any order. Allocated with [`Unit::alloc`](crate::cache), zeroed.
 #[repr(C)]
 pub(crate) struct Unit {
-    pub(crate) refcount: Refcount,
+    refcount: UnitRefcount,
     bits: AtomicBits,
     nr_deferred: [Atomic<isize>; Unit::LEN as usize],
 }
@@ -36,6 +36,12 @@ const _: () = assert!(size_of::<Unit>() == bindings::SHRINKER_UNIT_SIZE as usize
 impl Unit {
     /// Number of shrinkers in a unit.
     pub(crate) const LEN: u32 = AtomicBits::LEN;
+
+    /// Returns the count of references, which only those who allocate and free units change.
+    #[inline]
+    pub(crate) fn refcount(&self) -> &UnitRefcount {
+        &self.refcount
+    }
 
     /// Reads the bits of all shrinkers; orders nothing.
     #[inline]
