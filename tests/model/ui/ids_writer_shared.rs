@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A right to change a table that two threads have at the same time.
+
+#![allow(warnings)]
+
+include!("../src/modules.rs");
+
+fn misuse(writer: &rcu::Writer<'_, id::IdTable<u32>>, id: id::Id) {
+    writer.remove(id);
+}
+
+fn main() {}
