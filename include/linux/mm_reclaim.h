@@ -129,7 +129,8 @@ struct mem_cgroup *mem_cgroup_iter_charged(struct mem_cgroup *root,
 struct mem_cgroup *mem_cgroup_iter_shrinkable(struct mem_cgroup *prev, int nid,
 					      unsigned int *pos);
 
-/* Soft limits; nothing calls these without CONFIG_MEMCG_V1. */
+#ifdef CONFIG_MEMCG_V1
+/* Soft limits; mm/mm_reclaim_soft_limit.h has what callers use without them. */
 void mem_cgroup_update_excess(struct mem_cgroup *memcg);
 void mem_cgroup_close_excess(struct mem_cgroup *memcg);
 bool __mem_cgroup_has_excess(struct mem_cgroup *root);
@@ -139,6 +140,7 @@ bool mem_cgroup_excess_in_vain(unsigned long scanned, unsigned long reclaimed,
 struct mem_cgroup *mem_cgroup_iter_excess(struct mem_cgroup *root,
 					  struct mem_cgroup *prev,
 					  struct mem_cgroup_reclaim_cookie *reclaim);
+#endif
 
 /* Asked of mm/shrinker.c. */
 unsigned long do_shrink_slab_memcg(struct shrink_control *sc,
@@ -216,7 +218,9 @@ bool shrinker_unit_is_installed(struct mem_cgroup *memcg, int nid, int shrinker_
 unsigned long shrinker_nr_units(struct mem_cgroup *memcg);
 bool shrinker_id_is_listed(int memcg_id, int nid);
 long shrinker_nr_deferred(struct mem_cgroup *memcg, int nid, int shrinker_id);
+#ifdef CONFIG_MEMCG_V1
 bool mem_cgroup_is_in_excess(struct mem_cgroup *memcg);
+#endif
 
 void shrinker_forget_node(int nid);
 

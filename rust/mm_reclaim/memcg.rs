@@ -33,11 +33,12 @@ use kernel::{
     types::Opaque, //
 };
 
+#[cfg(CONFIG_MEMCG_V1)]
+use crate::excess::{
+    Excess,
+    Limited, //
+};
 use crate::{
-    excess::{
-        Excess,
-        Limited, //
-    },
     info::{
         Info,
         Map,

@@ -2,12 +2,11 @@
 
 //! Hierarchies of groups that are no memcgs.
 
-use core::{
-    cell::Cell,
-    ptr::{
-        self,
-        NonNull, //
-    }, //
+#[cfg(CONFIG_MEMCG_V1)]
+use core::cell::Cell;
+use core::ptr::{
+    self,
+    NonNull, //
 };
 use kernel::{
     alloc::flags::GFP_KERNEL,
@@ -27,11 +26,15 @@ use kernel::{
 };
 
 use super::random::Random;
+#[cfg(CONFIG_MEMCG_V1)]
 use crate::{
     excess::{
         Excess,
         Limited, //
     },
+    memcg_bitmap::MemcgBitmap, //
+};
+use crate::{
     iter::{
         self,
         Cookie,
@@ -42,13 +45,13 @@ use crate::{
         Verdict, //
     },
     memcg_bitmap::{
-        MemcgBitmap,
         MemcgId,
         Numbered, //
     }, //
 };
 
 /// The list of all groups in excess. Tests run one after the other.
+#[cfg(CONFIG_MEMCG_V1)]
 static IN_EXCESS: MemcgBitmap = MemcgBitmap::new();
 
 /// A group of a hierarchy that stands in pre-order in a slice.
@@ -57,13 +60,16 @@ pub(super) struct TestGroup {
     pub(super) at: usize,
     /// The place behind the last descendant.
     pub(super) end: usize,
+    #[cfg(CONFIG_MEMCG_V1)]
     parent: Option<usize>,
     pub(super) refs: Atomic<i32>,
     pub(super) dying: bool,
     /// How many groups there are.
     nr: usize,
+    #[cfg(CONFIG_MEMCG_V1)]
     excess: Excess,
     /// Whether it uses more than its soft limit.
+    #[cfg(CONFIG_MEMCG_V1)]
     pub(super) exceeds: Cell<bool>,
 }
 
@@ -133,6 +139,7 @@ impl Numbered for TestGroup {
     }
 }
 
+#[cfg(CONFIG_MEMCG_V1)]
 impl Limited for TestGroup {
     fn excess(&self) -> &Excess {
         &self.excess
@@ -203,14 +210,18 @@ pub(super) fn build(depths: &[usize]) -> Result<KVec<TestGroup>> {
         let group = TestGroup {
             at,
             end: at + 1 + below,
+            #[cfg(CONFIG_MEMCG_V1)]
             parent: depths[..at].iter().rposition(|&d| d < depth),
             nr: depths.len(),
             refs: Atomic::new(0),
             dying: false,
+            #[cfg(CONFIG_MEMCG_V1)]
             excess: Excess::new(),
+            #[cfg(CONFIG_MEMCG_V1)]
             exceeds: Cell::new(false),
         };
         // Another test may have left it there.
+        #[cfg(CONFIG_MEMCG_V1)]
         if let Some(id) = group.listed_id() {
             IN_EXCESS.clear(id);
         }
