@@ -9,12 +9,12 @@ SELFTESTS = $(addprefix $(if $(QUICK),ext2-,selftests-),stock rust)
 
 # Given to the scripts if set; this make's own flags are not for the kernel's.
 export KSRC QUICK N DURATION SEED FILTER
-unexport MAKEFLAGS MFLAGS MAKEOVERRIDES VARIANT ARCH KERNELS SELFTESTS
+unexport MAKEFLAGS MFLAGS MAKEOVERRIDES VARIANT ARCH KERNELS SELFTESTS CONFIGS
 
 .PHONY: help deps tree kernel kernels kunit test mutants bench bench-scale \
 	bench-softlimit bench-untrusted bench-profile debug-kernel boots \
 	failinject torture mutants-debug sanitize selftests litmus model lint \
-	series ncheck objcheck rustavailable release clean distclean
+	series configs ncheck objcheck rustavailable release clean distclean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | \
@@ -33,7 +33,8 @@ kernels: tree ## build the bench's kernels: stock, rust and verify
 	@set -e; for variant in stock rust verify; do \
 		scripts/kernel $$variant x86_64; done
 
-kunit: tree ## run the KUnit suites on one ARCH=x86_64|um; FILTER='mm_reclaim_iter*'
+kunit: tree ## run the KUnit suites on one ARCH=x86_64|um|arm64; FILTER='mm_reclaim_iter*'
+	@$(if $(filter arm64,$(ARCH)),scripts/deps arm64)
 	@$(if $(filter-out file,$(origin VARIANT)),VARIANT=$(VARIANT)) scripts/kunit $(ARCH)
 
 test: deps tree ## run the KUnit suites on x86_64
@@ -90,6 +91,10 @@ model: deps ## explore the protocols with a model checker, on the host; QUICK=1 
 
 lint: tree ## checkpatch, rustfmt, clippy and W=1 on the series
 	@scripts/lint
+
+configs: tree ## compile in many configurations; CONFIGS="NAME..." and QUICK=1 limit it
+	@$(if $(QUICK),,scripts/deps configs)
+	@scripts/configs $(CONFIGS)
 
 series: tree ## write the mail-ready series to build/series
 	@scripts/series

@@ -154,6 +154,55 @@ $changed
 bring the change into this repository, or drop it with: git -C $name reset --hard"
 }
 
+# touched FILTER PATTERN...: what the series adds (A) and modifies (M). Nothing
+# would mean that a check looks at nothing.
+touched() {
+	local filter=$1
+	shift
+
+	git -C "$TREE" diff --name-only --diff-filter="$filter" pristine overlay -- "$@" |
+		grep . || die "the series touches none of: $*"
+}
+
+# no_warnings LOG: shows what compilers and objtool complain about in the files of
+# the series, as make succeeds in spite of that, and returns 1 if there is anything.
+# C's and objtool's have the file in the line; Rust's in a line of its own.
+no_warnings() {
+	local pattern
+
+	[ -s "$1" ] || return 1
+	pattern=$(touched AM '*.c' '*.h' '*.rs' | sed 's/\.[^.]*$//' | paste -sd'|') || return 1
+	! grep -E "(^|[ /])($pattern)\.[a-z]+[: ].*(warning|error|note):|--> .*($pattern)\.rs:" "$1"
+}
+
+# merge_fragments [FILE...]: of an option that several of them set, the last one's.
+merge_fragments() {
+	cat "$@" | tac | awk '
+		match($0, /^(# )?CONFIG_[A-Za-z0-9_]+/) {
+			name = substr($0, RSTART, RLENGTH)
+			sub(/^# /, "", name)
+			if (seen[name]++)
+				next
+		}
+		{ print }' | tac
+}
+
+# refused FRAGMENT CONFIG: what a fragment asks for and Kconfig has silently dropped.
+refused() {
+	local line missing=''
+
+	while IFS= read -r line; do
+		case $line in
+		CONFIG_*)
+			grep -qxF "$line" "$2" || missing+=" $line" ;;
+		'# CONFIG_'*' is not set')
+			line=${line#\# }
+			! grep -q "^${line%% *}=" "$2" || missing+=" ${line%% *}=n" ;;
+		esac
+	done <"$1"
+	echo "$missing"
+}
+
 # record NAME PASSED FAILED: for the total at the end of a run of several targets.
 record() {
 	mkdir -p "$RESULTS"

@@ -41,6 +41,7 @@ CI = (
     Step("lint"),
     Step("litmus"),
     Step("model", ("QUICK=1",)),
+    Step("configs", ("QUICK=1",)),
     Step("ncheck"),
     Step("objcheck", kernels=("rust", "verify")),
 
@@ -63,6 +64,10 @@ RELEASE = tuple(Step(target, variables) for target, *variables in (
     ("model",),
     ("kunit", "ARCH=x86_64"),
     ("kunit", "ARCH=um"),
+    ("kunit", "ARCH=um", "VARIANT=kunit-nov1"),
+    ("kunit", "ARCH=arm64"),
+    ("kunit", "ARCH=arm64", "VARIANT=kunit-lockdep-64k"),
+    ("configs",),
     ("ncheck",),
     ("objcheck",),
     ("boots",),
