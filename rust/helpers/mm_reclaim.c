@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
+#include <linux/gfp.h>
 #include <linux/kcsan-checks.h>
 #include <linux/memcontrol.h>
 #include <linux/nodemask.h>
@@ -35,6 +36,11 @@ __rust_helper struct mem_cgroup *
 rust_helper_set_active_memcg(struct mem_cgroup *memcg)
 {
 	return set_active_memcg(memcg);
+}
+
+__rust_helper bool rust_helper_gfpflags_allow_blocking(gfp_t gfp)
+{
+	return gfpflags_allow_blocking(gfp);
 }
 
 __rust_helper bool rust_helper_mem_cgroup_disabled(void)

@@ -223,8 +223,12 @@ impl<T: Sync + 'static> Writer<'_, IdTable<T>> {
         let seen = self.slots.read(&guard);
         new.fill(seen.get(), len)?;
 
+        let replaced = self.slots.replace(&seen, new);
+        // What would come back must not be freed under the guard: that may sleep.
+        drop(guard);
+
         // Never fails, as only the writer replaces them.
-        self.slots.replace(&seen, new).map_err(|_| EBUSY)?;
+        replaced.map_err(|_| EBUSY)?;
         Ok(())
     }
 

@@ -38,6 +38,7 @@ use crate::{
         AtomicBits,
         Bits, //
     },
+    context,
     id::Id,
     memcg_bitmap::{
         MemcgBitmap,
@@ -107,7 +108,7 @@ impl Map {
                 continue;
             }
 
-            let mut units = KVVec::with_capacity(nr, flags)?;
+            let mut units = context::vec_with_capacity(nr, flags)?;
             for key in missing().take(nr) {
                 let unit = Unit::alloc(flags, key.node)?;
                 units
@@ -138,6 +139,7 @@ impl Map {
             // guess. If it proves too small, or another table is published first, somebody else
             // has installed a unit, and this begins anew.
             let capacity = self.nr_units().saturating_add(units.len());
+            // Declared before the guard, and so dropped after it: freeing may sleep, too.
             let mut new = RcuBox::new(Table::with_capacity(capacity, flags)?, flags)?;
 
             let guard = rcu::read_lock();
@@ -160,7 +162,10 @@ impl Map {
                 Stat::Growths
             };
 
-            if self.table.replace(&seen, new).is_ok() {
+            let replaced = self.table.replace(&seen, new);
+            // On failure the new table comes back, which must not be freed under the guard.
+            drop(guard);
+            if replaced.is_ok() {
                 stat::add(kind, 1);
                 stat::add(Stat::Installs, nr_new as isize);
                 return Ok(());

@@ -21,7 +21,8 @@
 //! | [`memcg_bitmap`] | bitmaps of memcgs, and which have something to shrink | no |
 //! | [`table`] | the list of a memcg's units | no |
 //! | [`unit`], [`bits`] | 64 shrinkers of one memcg and node | no |
-//! | [`cache`], [`node`], [`rcu`], [`stat`] | memory, nodes, RCU, counters | yes |
+//! | [`cache`], [`context`], [`node`] | memory, contexts, nodes | yes |
+//! | [`rcu`], [`stat`] | RCU, counters | yes |
 //!
 //! C header: [`include/linux/mm_reclaim.h`](srctree/include/linux/mm_reclaim.h)
 
@@ -29,6 +30,7 @@
 
 mod bits;
 mod cache;
+mod context;
 #[cfg(CONFIG_MEMCG_V1)]
 mod excess;
 #[cfg(CONFIG_MEMCG_V1)]

@@ -16,6 +16,7 @@ use kernel::{
 };
 
 use crate::{
+    context,
     node::Node,
     stat::{
         self,
@@ -65,11 +66,12 @@ impl Drop for Table {
 impl Table {
     /// Creates an empty table with room for `capacity` units.
     ///
-    /// May sleep if `flags` allow it.
+    /// May sleep if `flags` allow it; then dropping the table may, too, except in an RCU callback.
+    /// If they don't, a table of more than a page is refused.
     pub(crate) fn with_capacity(capacity: usize, flags: Flags) -> Result<Self, AllocError> {
         // INVARIANT: There are no entries.
         let table = Self {
-            entries: KVVec::with_capacity(capacity, flags)?,
+            entries: context::vec_with_capacity(capacity, flags)?,
         };
         stat::add(Stat::Tables, 1);
         stat::add(Stat::TableBytes, table.bytes());

@@ -2,9 +2,16 @@
 
 //! The map of one memcg.
 
-use core::cell::Cell;
+use core::{
+    cell::Cell,
+    mem::size_of, //
+};
 use kernel::{
-    alloc::flags::GFP_KERNEL,
+    alloc::flags::{
+        GFP_KERNEL,
+        GFP_NOWAIT, //
+    },
+    page::PAGE_SIZE,
     prelude::*, //
 };
 
@@ -24,6 +31,7 @@ use crate::{
         Owner, //
     },
     node::Node,
+    table::Entry,
     unit::Unit, //
 };
 
@@ -256,6 +264,34 @@ mod tests {
             group.map.nr_units() == nr,
             1,
             fmt!("{} units on {nr} nodes", group.map.nr_units()),
+        )
+    }
+
+    #[test]
+    fn install_without_sleeping() -> Result {
+        let random = Random::new("install_without_sleeping");
+        let group = Group::unlisted();
+        let nr_nodes = Node::possible().count();
+        let per_page = PAGE_SIZE / size_of::<Entry>();
+        let mut index = 0;
+
+        // Whether there is memory is another matter.
+        while group.map.nr_units() + nr_nodes <= per_page {
+            group.map.install(index, Node::possible, GFP_KERNEL)?;
+            index += 1;
+        }
+        let nr = group.map.nr_units();
+        let result = group.map.install(index, Node::possible, GFP_NOWAIT);
+        random.check(
+            result == Err(ENOMEM) && group.map.nr_units() == nr,
+            0,
+            fmt!("a table of more than a page: {result:?}"),
+        )?;
+        group.map.install(index, Node::possible, GFP_KERNEL)?;
+        random.check(
+            group.map.nr_units() == nr + nr_nodes,
+            1,
+            fmt!("{} units", group.map.nr_units()),
         )
     }
 

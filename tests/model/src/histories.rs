@@ -7,8 +7,12 @@
 
 use core::ptr::NonNull;
 use kernel::{
-    alloc::flags::GFP_KERNEL,
+    alloc::flags::{
+        GFP_KERNEL,
+        GFP_NOWAIT, //
+    },
     model,
+    page::PAGE_SIZE,
     prelude::*,
     sync::rcu, //
 };
@@ -62,6 +66,7 @@ use crate::{
         Lent,
         Writer, //
     },
+    table::Entry,
     unit::Unit, //
 };
 
@@ -298,6 +303,27 @@ mod map {
                 "deferred"
             );
         }
+    }
+
+    /// Who may not sleep gets no table of more than a page.
+    #[test]
+    fn no_vmalloc_without_sleeping() {
+        model::alone(|| {
+            let world = World::new(&[1]);
+            let memcg = &world.memcgs[1];
+            let per_page = (PAGE_SIZE / size_of::<Entry>()) as u32;
+            let nr_nodes = NODES as u32 - 1;
+            let mut index = 0;
+
+            while (index + 1) * nr_nodes <= per_page {
+                lifecycle::install(memcg, Id::new(index, 0), GFP_NOWAIT).unwrap();
+                index += 1;
+            }
+            let id = Id::new(index, 0);
+            assert_eq!(lifecycle::install(memcg, id, GFP_NOWAIT), Err(ENOMEM));
+            assert_eq!(memcg.map().nr_units(), (index * nr_nodes) as usize);
+            lifecycle::install(memcg, id, GFP_KERNEL).unwrap();
+        });
     }
 
     #[test]

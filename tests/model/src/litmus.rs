@@ -132,9 +132,9 @@ fn read_after_grace_period() {
     model::alone(|| {
         let slot = rcu::RcuSlot::<KVVec<u32>>::new();
         let value = KVVec::with_capacity(1, GFP_KERNEL).unwrap();
+        let new = rcu::RcuBox::new(value, GFP_KERNEL).ok().unwrap();
         let outer = rcu::read_lock();
         let seen = slot.read(&outer);
-        let new = rcu::RcuBox::new(value, GFP_KERNEL).ok().unwrap();
 
         assert!(slot.replace(&seen, new).is_ok());
         // What a compiler that does not know of lifetimes would accept.

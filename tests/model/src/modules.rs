@@ -7,6 +7,8 @@
 mod bits;
 #[path = "../../../rust/mm_reclaim/cache.rs"]
 mod cache;
+#[path = "../../../rust/mm_reclaim/context.rs"]
+mod context;
 #[path = "../../../rust/mm_reclaim/excess.rs"]
 mod excess;
 #[path = "../../../rust/mm_reclaim/excess_walk.rs"]

@@ -24,16 +24,35 @@ pub struct AllocError;
 pub struct Flags(u32);
 
 impl Flags {
+    /// Creates flags from what C has.
+    pub const fn from_raw(gfp: u32) -> Self {
+        Self(gfp)
+    }
+
     /// Returns the flags as C has them.
     pub fn as_raw(self) -> u32 {
         self.0
+    }
+
+    /// Returns whether the allocation may sleep: `__GFP_DIRECT_RECLAIM`.
+    pub(crate) fn allow_blocking(self) -> bool {
+        self.0 & 0x400 != 0
+    }
+
+    /// Fails if the allocation may sleep, and the context doesn't allow it.
+    pub(crate) fn check_context(self) {
+        if self.allow_blocking() {
+            model::check_may_sleep("an allocation may sleep");
+        }
     }
 }
 
 /// The flags that the crate knows.
 pub mod flags {
-    /// An ordinary allocation.
+    /// An ordinary allocation, which may sleep.
     pub const GFP_KERNEL: super::Flags = super::Flags(0xcc0);
+    /// One that may not.
+    pub const GFP_NOWAIT: super::Flags = super::Flags(0x2800);
 }
 
 /// Gives a box back to the host.
@@ -51,7 +70,8 @@ pub struct KBox<T>(NonNull<T>);
 
 impl<T> KBox<T> {
     /// Puts `value` on the heap.
-    pub fn new(value: T, _flags: Flags) -> Result<Self, AllocError> {
+    pub fn new(value: T, flags: Flags) -> Result<Self, AllocError> {
+        flags.check_context();
         if model::allocation_fails() {
             return Err(AllocError);
         }
@@ -128,7 +148,8 @@ unsafe impl<T: Sync> Sync for KVVec<T> {}
 
 impl<T> KVVec<T> {
     /// Creates an empty vector.
-    pub fn with_capacity(capacity: usize, _flags: Flags) -> Result<Self, AllocError> {
+    pub fn with_capacity(capacity: usize, flags: Flags) -> Result<Self, AllocError> {
+        flags.check_context();
         if model::allocation_fails() {
             return Err(AllocError);
         }
@@ -193,6 +214,8 @@ impl<T> Drop for KVVec<T> {
         if std::thread::panicking() {
             return;
         }
+        // It may be in memory of `vmalloc()`.
+        model::check_may_sleep("a vector is freed");
         self.note_write();
         let ptr = self.0.as_ptr();
 

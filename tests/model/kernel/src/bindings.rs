@@ -10,6 +10,7 @@ use core::{
 };
 
 use crate::{
+    alloc::Flags,
     model,
     sync::{
         atomic::Atomic,
@@ -55,12 +56,22 @@ pub unsafe fn call_rcu(head: *mut callback_head, func: rcu_callback_t) {
     }
 }
 
+/// Returns whether an allocation may sleep.
+///
+/// # Safety
+///
+/// None.
+pub unsafe fn gfpflags_allow_blocking(gfp: gfp_t) -> bool {
+    Flags::from_raw(gfp).allow_blocking()
+}
+
 /// Allocates a zeroed unit.
 ///
 /// # Safety
 ///
 /// None.
-pub unsafe fn shrinker_unit_zalloc(_flags: gfp_t, _node: i32) -> *mut c_void {
+pub unsafe fn shrinker_unit_zalloc(flags: gfp_t, _node: i32) -> *mut c_void {
+    Flags::from_raw(flags).check_context();
     model::zalloc()
 }
 

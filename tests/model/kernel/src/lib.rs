@@ -11,6 +11,7 @@ pub mod alloc;
 pub mod bindings;
 pub mod error;
 pub mod model;
+pub mod page;
 pub mod prelude;
 pub mod sync;
 pub mod time;

@@ -13,6 +13,8 @@
 //!   one later sees what came before. As that orders much, everything is explored once more with
 //!   grace periods that begin and end only when there is one thread again.
 //! - Freed memory: it is not used again in the same execution, and whoever uses it is found out.
+//! - Sleeping: under the read-side lock, nobody may allocate with flags that allow it, or free a
+//!   vector, whose memory may be vmalloc()'s. A callback may free one: the kernel defers it then.
 //! - Leaks: at the end of an execution all is freed.
 //! - Plain memory that is published, which is in vectors: it must be written before it is read, and
 //!   read before it is freed (other than by a callback), in the sense of happens-before.
@@ -30,7 +32,7 @@
 //! - Lock and unlock of RCU, queueing, reference counts and allocations are no points at which
 //!   threads are switched: what follows from their order alone is found only where an atomic access
 //!   beside them conflicts.
-//! - Interrupts, preemption, sleeping.
+//! - Interrupts, preemption, other reasons not to sleep.
 
 use core::{
     cell::{
@@ -125,7 +127,8 @@ struct Execution {
     nr_used: usize,
     /// Threads besides the first one.
     nr_threads: usize,
-    readers: BTreeSet<u64>,
+    /// Each with its thread; none where there is only one.
+    readers: BTreeMap<u64, Option<ThreadId>>,
     last_reader: u64,
     pending: Vec<Pending>,
     machine: Machine,
@@ -455,10 +458,12 @@ fn follow_grace_periods() {
 }
 
 pub(crate) fn rcu_read_lock() -> u64 {
+    let thread = is_exploring().then(|| loom::thread::current().id());
+
     follow_grace_periods();
     with(|execution| {
         execution.last_reader += 1;
-        execution.readers.insert(execution.last_reader);
+        execution.readers.insert(execution.last_reader, thread);
         execution.last_reader
     })
 }
@@ -476,6 +481,16 @@ pub(crate) fn rcu_read_unlock(reader: u64) {
     call_pending();
 }
 
+/// Fails if `what` happens under the read-side lock of this thread, and not in a callback.
+pub(crate) fn check_may_sleep(what: &str) {
+    let thread = is_exploring().then(|| loom::thread::current().id());
+    let may_sleep = with(|execution| {
+        execution.is_in_callback || execution.readers.values().all(|&holder| holder != thread)
+    });
+
+    assert!(may_sleep, "{what} under the read-side lock of RCU");
+}
+
 pub(crate) fn call_rcu(head: *mut callback_head, callback: Callback) {
     if std::thread::panicking() {
         return;
@@ -489,7 +504,7 @@ pub(crate) fn call_rcu(head: *mut callback_head, callback: Callback) {
         with(|execution| execution.nr_grace_periods += 1);
     }
     with(|execution| {
-        let readers = execution.readers.clone();
+        let readers = execution.readers.keys().copied().collect();
         execution.pending.push(Pending {
             readers,
             head,
