@@ -55,14 +55,16 @@ struct shrinker_map {
  * struct shrinker_info - what a memcg may have to shrink on one node
  * @summary: bit k is set if a unit whose index is k (mod BITS_PER_LONG) may
  *	have a bit set
- * @flags: state bits; if they and @summary are zero, there is nothing to shrink
+ * @strays: bit k is set if a shrinker whose id is k (mod BITS_PER_LONG) may
+ *	have objects, but had no unit; if both are zero, there is nothing to
+ *	shrink
  *
  * Embedded in struct mem_cgroup_per_node. All zeroes is a valid empty info.
  * Only Rust writes it (rust/mm_reclaim/info.rs).
  */
 struct shrinker_info {
 	unsigned long	summary;
-	unsigned long	flags;
+	unsigned long	strays;
 };
 
 /* Number of private ids of memcgs, which mm/mm_reclaim.c checks. */

@@ -230,12 +230,14 @@ impl Map {
 /// What is kept beside a [`Map`] for each node.
 ///
 /// Part of `struct mem_cgroup_per_node`, as `struct shrinker_info`. A walk is not even begun if
-/// summary and flags are zero: see `shrinker_info_is_empty()`.
+/// both words are zero: see `shrinker_info_is_empty()`.
 #[repr(C)]
 pub(crate) struct NodeInfo {
     /// Bit k: a unit whose index is k (mod [`Unit::LEN`]) may have a bit set.
     summary: AtomicBits,
-    flags: AtomicBits,
+    /// Bit k: a shrinker whose id is k (mod [`Unit::LEN`]) may have objects, but had no unit to set
+    /// its bit in.
+    strays: AtomicBits,
 }
 
 #[cfg(CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST)]
@@ -244,7 +246,7 @@ impl NodeInfo {
     pub(crate) const fn new() -> Self {
         Self {
             summary: AtomicBits::new(Bits::NONE),
-            flags: AtomicBits::new(Bits::NONE),
+            strays: AtomicBits::new(Bits::NONE),
         }
     }
 }
@@ -256,9 +258,6 @@ pub(crate) struct Pending {
     /// Where to look for the next one, unless this one is the last.
     pub(crate) next: Option<u32>,
 }
-
-/// Flag: a bit could not be set for lack of a unit, so that the map does not tell everything.
-const STRAY: u32 = 0;
 
 /// Who has a map: a memcg.
 pub(crate) trait Owner: Numbered {
@@ -315,14 +314,15 @@ impl<O: Owner> Info<'_, O> {
     /// `count_objects` already.
     ///
     /// Does not sleep; may be called with interrupts off. Returns false if there is no unit for
-    /// `id` though the map is open. Then the next walk looks everywhere.
+    /// `id` though the map is open. Then the next walk asks all shrinkers whose ids have the same
+    /// offset.
     pub(crate) fn set(&self, id: Id) -> bool {
         let guard = rcu::read_lock();
         let seen = self.table().read(&guard);
 
         let Some(unit) = seen.get().and_then(|table| table.get(self.key(id))) else {
             if !seen.is_closed() {
-                self.set_stray();
+                self.set_stray(id);
             }
             return seen.is_closed();
         };
@@ -347,7 +347,7 @@ impl<O: Owner> Info<'_, O> {
     /// Returns whether the map says that there is nothing to shrink.
     #[inline]
     pub(crate) fn is_idle(&self) -> bool {
-        self.node_info.summary.load().is_empty() && !self.node_info.flags.test(STRAY)
+        self.node_info.summary.load().is_empty() && self.node_info.strays.load().is_empty()
     }
 
     /// Notes that the shrinker with `id` has no object.
@@ -406,19 +406,29 @@ impl<O: Owner> Info<'_, O> {
         })
     }
 
-    /// Makes the next walk look everywhere.
-    pub(crate) fn set_stray(&self) {
+    /// Makes the next walk ask the shrinkers whose ids have the offset of `id`.
+    pub(crate) fn set_stray(&self, id: Id) {
         // ORDERING: As in `set_summary`.
-        self.node_info.flags.set(STRAY);
+        self.node_info.strays.set(id.offset());
         self.list();
     }
 
-    /// Returns whether a walk must look everywhere, and takes that note back. Whoever finds an
-    /// object for which there is no unit must [`set`](Self::set) its shrinker again.
+    /// Takes back for which offsets a walk must ask all shrinkers, and returns them. Whoever finds
+    /// one that is not empty must [`set`](Self::set) it.
     #[inline]
-    pub(crate) fn take_stray(&self) -> bool {
-        // ORDERING: The clear is fully ordered before the objects are counted, as in `clear`.
-        self.node_info.flags.test(STRAY) && self.node_info.flags.clear(STRAY)
+    pub(crate) fn take_strays(&self) -> Bits {
+        let strays = self.node_info.strays.load();
+
+        for offset in strays {
+            // ORDERING: Fully ordered before the objects are counted, as in `clear`.
+            self.node_info.strays.clear(offset);
+        }
+        strays
+    }
+
+    /// Returns whether the next walk asks the shrinker with `id` though it has no unit.
+    pub(crate) fn is_stray(&self, id: Id) -> bool {
+        self.node_info.strays.test(id.offset())
     }
 
     /// Takes the work that the shrinker with `id` left over.

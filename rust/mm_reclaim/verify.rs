@@ -72,7 +72,8 @@ fn check_one(target: &Target<'_>, info: &MemCgroupInfo<'_>, id: Id) {
 
     // An object is counted before its bit is set, and a group that goes offline loses its bits
     // before its objects.
-    let is_wrong = || !info.is_set(id) && shrinker.count(target) != 0 && target.memcg.is_online();
+    let is_missing = || !info.is_set(id) && !info.is_stray(id);
+    let is_wrong = || is_missing() && shrinker.count(target) != 0 && target.memcg.is_online();
 
     if lasts(is_wrong) {
         shrinker.warn_not_empty(target, shrinker.count(target));

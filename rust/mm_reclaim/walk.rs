@@ -45,13 +45,11 @@ pub(crate) fn shrink_memcg(target: &Target<'_>) -> usize {
 
     // Without kernel memory accounting, the objects of all memcgs are where the root's are, and set
     // bits elsewhere.
-    let freed = if verify::is_exhaustive()
-        || info.take_stray()
-        || (target.memcg.is_root() && memcg::is_kmem_disabled())
+    let freed = if verify::is_exhaustive() || (target.memcg.is_root() && memcg::is_kmem_disabled())
     {
         shrink_all(target, &info)
     } else {
-        shrink_mapped(target, &info)
+        shrink_strays(target, &info).wrapping_add(shrink_mapped(target, &info))
     };
 
     info.unlist_if_idle();
@@ -90,6 +88,28 @@ pub(crate) fn next_shrinkable(
     }
 }
 
+/// Calls the shrinkers that may have objects though they have no unit.
+fn shrink_strays(target: &Target<'_>, info: &MemCgroupInfo<'_>) -> usize {
+    let strays = info.take_strays();
+    let mut freed = 0usize;
+
+    if strays.is_empty() {
+        return 0;
+    }
+    for id in SHRINKERS.iter().filter(|id| strays.contains(id.offset())) {
+        if !info.is_installed(id) {
+            match shrink_one(target, info, id) {
+                Visited::Freed(nr) => freed = freed.wrapping_add(nr),
+                Visited::Cleared => continue,
+            }
+        }
+        // Its unit may have been installed since, even by now, with a bit for somebody else only:
+        // then this sets its own, by which it is called below. If not, it is a stray again.
+        info.set(id);
+    }
+    freed
+}
+
 /// Calls the shrinkers whose bits are set.
 fn shrink_mapped(target: &Target<'_>, info: &MemCgroupInfo<'_>) -> usize {
     let mut freed = 0usize;
@@ -123,11 +143,6 @@ fn shrink_all(target: &Target<'_>, info: &MemCgroupInfo<'_>) -> usize {
     for id in SHRINKERS.iter() {
         if let Visited::Freed(nr) = shrink_one(target, info, id) {
             freed = freed.wrapping_add(nr);
-            // A shrinker that has objects but no unit is found only if the next walk, too, looks
-            // everywhere.
-            if !info.is_installed(id) {
-                info.set_stray();
-            }
         }
     }
     freed

@@ -3,6 +3,7 @@
  * A node that gets memory after groups have objects elsewhere. Nothing here
  * needs real hotplug: the code is made to forget a node that has memory.
  */
+#include <linux/atomic.h>
 #include <linux/mm_reclaim.h>
 #include <linux/nodemask.h>
 
@@ -20,6 +21,125 @@ static int nodes_last(void)
 static void nodes_remember(void *data)
 {
 	shrinker_add_node((long)data);
+}
+
+/*
+ * Puts an object of @group on @nid as if that were a device, whose memory no
+ * unit is installed for. The node is remembered when the case ends, if not
+ * before.
+ */
+static void nodes_add_stray(struct kunit *test, struct test_group *group,
+			    struct test_shrinker *ts, int nid,
+			    struct list_head *item)
+{
+	shrinker_forget_node(nid);
+	KUNIT_ASSERT_EQ(test,
+			kunit_add_action_or_reset(test, nodes_remember,
+						  (void *)(long)nid), 0);
+	KUNIT_ASSERT_EQ(test,
+			memcg_list_lru_alloc(group->memcg, &ts->lru, GFP_KERNEL),
+			0);
+	INIT_LIST_HEAD(item);
+	list_lru_add(&ts->lru, item, nid, group->memcg);
+	KUNIT_ASSERT_FALSE(test,
+			   shrinker_unit_is_installed(group->memcg, nid,
+						      ts->shrinker->id));
+}
+
+/* While the shrinker is asked: a unit for another one that shares it. */
+static void nodes_install_neighbour(struct test_shrinker *ts,
+				    struct shrink_control *sc,
+				    unsigned long count)
+{
+	int *ret = ts->hook_arg;
+
+	ts->hook = NULL;
+	*ret = shrinker_add_node(sc->nid) ?:
+	       install_shrinker_unit(sc->memcg, ts->shrinker->id ^ 1, GFP_KERNEL);
+}
+
+static void nodes_stray_gets_unit(struct kunit *test)
+{
+	struct test_group *group = test_group_new(test, test_group_top(test), "g");
+	struct test_shrinker *ts = test_shrinker_new(test);
+	int id = ts->shrinker->id, nid = nodes_last(), ret = -EINVAL;
+	struct list_head item;
+
+	nodes_add_stray(test, group, ts, nid, &item);
+	ts->keep = true;
+	ts->hook_arg = &ret;
+	ts->hook = nodes_install_neighbour;
+	test_walk(group->memcg, nid);
+	KUNIT_EXPECT_EQ(test, ret, 0);
+	KUNIT_EXPECT_TRUE(test,
+			  shrinker_unit_is_installed(group->memcg, nid, id));
+	KUNIT_EXPECT_FALSE(test, list_empty(&item));
+	KUNIT_EXPECT_TRUE(test, shrinker_bit_is_set(group->memcg, nid, id));
+
+	ts->keep = false;
+	test_walk(group->memcg, nid);
+	KUNIT_EXPECT_TRUE(test, list_empty(&item));
+	list_lru_del(&ts->lru, &item, nid, group->memcg);
+}
+
+static atomic_t nodes_asked;
+
+/* Like zswap, which has nothing to say if it is off. */
+static unsigned long nodes_count_zero(struct shrinker *shrinker,
+				      struct shrink_control *sc)
+{
+	atomic_inc(&nodes_asked);
+	return 0;
+}
+
+static unsigned long nodes_scan_zero(struct shrinker *shrinker,
+				     struct shrink_control *sc)
+{
+	return SHRINK_STOP;
+}
+
+static void nodes_free_shrinker(void *data)
+{
+	shrinker_free(data);
+}
+
+/* A shrinker that never says that it is empty keeps nobody else being asked. */
+static void nodes_stray_ends(struct kunit *test)
+{
+	struct test_group *group = test_group_new(test, test_group_top(test), "g");
+	struct test_shrinker *ts = test_shrinker_new(test);
+	struct shrinker *zero;
+	struct list_head item;
+	int nid = nodes_last();
+
+	zero = shrinker_alloc(SHRINKER_MEMCG_AWARE | SHRINKER_NUMA_AWARE,
+			      "mm_reclaim_zero");
+	KUNIT_ASSERT_NOT_NULL(test, zero);
+	KUNIT_ASSERT_EQ(test,
+			kunit_add_action_or_reset(test, nodes_free_shrinker,
+						  zero), 0);
+	zero->count_objects = nodes_count_zero;
+	zero->scan_objects = nodes_scan_zero;
+	shrinker_register(zero);
+	KUNIT_ASSERT_NE(test, zero->id % BITS_PER_LONG,
+			ts->shrinker->id % BITS_PER_LONG);
+
+	nodes_add_stray(test, group, ts, nid, &item);
+	KUNIT_EXPECT_TRUE(test,
+			  shrinker_id_is_listed(mem_cgroup_private_id(group->memcg),
+						nid));
+	test_walk(group->memcg, nid);
+	KUNIT_EXPECT_TRUE(test, list_empty(&item));
+
+	/* It may have been called, but that must have an end. */
+	test_settle(group->memcg, nid);
+	KUNIT_EXPECT_FALSE(test,
+			   shrinker_id_is_listed(mem_cgroup_private_id(group->memcg),
+						 nid));
+	atomic_set(&nodes_asked, 0);
+	test_walk(group->memcg, nid);
+	KUNIT_EXPECT_EQ(test, atomic_read(&nodes_asked), 0);
+	list_lru_del(&ts->lru, &item, nid, group->memcg);
 }
 
 static void nodes_added(struct kunit *test)
@@ -46,7 +166,7 @@ static void nodes_added(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test,
 			   shrinker_unit_is_installed(group->memcg, nid, id));
 
-	/* As on a device: found by looking everywhere, and not reported. */
+	/* As on a device: found without a unit, and not reported. */
 	INIT_LIST_HEAD(&item);
 	list_lru_add(&ts->lru, &item, nid, group->memcg);
 	test_walk(group->memcg, nid);
@@ -78,6 +198,8 @@ static void nodes_added(struct kunit *test)
 
 static struct kunit_case nodes_cases[] = {
 	KUNIT_CASE(nodes_added),
+	KUNIT_CASE(nodes_stray_gets_unit),
+	KUNIT_CASE(nodes_stray_ends),
 	{}
 };
 

@@ -345,7 +345,7 @@ static void set_clear_who_is_asked(struct kunit *test)
 
 /*
  * A bit for which there is no place is a bug, but nothing gets lost: there is
- * a warning, and walks look everywhere for as long as there are objects.
+ * a warning, and walks ask the shrinker for as long as there are objects.
  */
 static void set_clear_without_unit(struct kunit *test)
 {

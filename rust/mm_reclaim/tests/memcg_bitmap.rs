@@ -32,13 +32,13 @@ const IDS: u32 = 3 * Unit::LEN;
 #[derive(Clone, Copy, Default)]
 struct Model {
     bits: [u64; 3],
-    is_stray: bool,
+    strays: u64,
     is_closed: bool,
 }
 
 impl Model {
     fn is_idle(&self) -> bool {
-        self.is_closed || (!self.is_stray && self.bits == [0; 3])
+        self.is_closed || (self.strays == 0 && self.bits == [0; 3])
     }
 }
 
@@ -88,18 +88,14 @@ fn run(random: &mut Random, groups: &[Group<'_>]) -> Result {
                 model.bits[id.index() as usize] = 0;
             }
             13 => {
-                info.set_stray();
-                model.is_stray = true;
+                info.set_stray(id);
+                model.strays |= 1 << id.offset();
             }
             14 => {
-                let was_stray = info.take_stray();
-                random.check(
-                    was_stray == model.is_stray,
-                    step,
-                    fmt!("stray is {was_stray}"),
-                )?;
+                let strays = info.take_strays().fold(0, |strays, at| strays | 1 << at);
+                random.check(strays == model.strays, step, fmt!("strays are {strays:#x}"))?;
                 info.unlist_if_idle();
-                model.is_stray = false;
+                model.strays = 0;
             }
             // Some go offline now and then, late in the run.
             _ if which > 3 && step > STEPS / 2 && random.below(500) == 0 => {

@@ -293,7 +293,7 @@ mod set_clear {
             || {
                 let scene = Scene::new(&[1], 1);
 
-                scene.memcg(1).info(node()).set_stray();
+                scene.memcg(1).info(node()).set_stray(scene.shrinkers[0].1);
                 scene
             },
             [
@@ -308,6 +308,34 @@ mod set_clear {
             |scene| {
                 let info = scene.memcg(1).info(node());
 
+                assert!(!info.is_idle() && info.is_listed());
+            },
+        );
+    }
+
+    /// A bit without a unit, which is installed, for a neighbour, while a walk asks the shrinker.
+    #[test]
+    fn stray_against_install_and_walk() {
+        explore(
+            Options::default(),
+            || {
+                let scene = Scene::new(&[1], 1);
+                let (shrinker, id) = scene.shrinkers[0];
+
+                shrinker.add_object(scene.memcg(1));
+                scene.memcg(1).info(node()).set(id);
+                scene
+            },
+            [
+                |scene| lifecycle::install(scene.memcg(1), Id::new(0, 1), GFP_KERNEL).unwrap(),
+                |scene| scene.walk(1),
+            ],
+            |scene| {
+                let info = scene.memcg(1).info(node());
+
+                if !info.is_stray(scene.shrinkers[0].1) {
+                    scene.check_found(1);
+                }
                 assert!(!info.is_idle() && info.is_listed());
             },
         );

@@ -142,7 +142,7 @@ mod map {
         closed: BTreeSet<usize>,
         installed: BTreeSet<(usize, u32)>,
         bits: BTreeSet<(usize, usize, Place)>,
-        strays: BTreeSet<(usize, usize)>,
+        strays: BTreeSet<(usize, usize, u32)>,
         deferred: BTreeMap<(usize, usize, Place), isize>,
     }
 
@@ -208,7 +208,8 @@ mod map {
                 assert!(info.is_set(Id::new(index, offset)), "a bit that is not set");
             }
 
-            let is_idle = found.is_empty() && !self.strays.contains(&(at, at_node));
+            let mut strays = self.strays.range((at, at_node, 0)..(at, at_node + 1, 0));
+            let is_idle = found.is_empty() && strays.next().is_none();
             assert_eq!(
                 info.is_listed(),
                 at != 0 && !is_idle && !self.closed.contains(&at),
@@ -242,7 +243,7 @@ mod map {
                 if has_unit {
                     reference.bits.insert((m, n, place));
                 } else if !is_closed {
-                    reference.strays.insert((m, n));
+                    reference.strays.insert((m, n, place.1));
                 }
             }
             Step::Clear(m, n, place) => {
@@ -256,7 +257,13 @@ mod map {
             Step::TakeStray(m, n) => {
                 let info = memcgs[m].info(node(n));
 
-                assert_eq!(info.take_stray(), reference.strays.remove(&(m, n)), "stray");
+                let strays: BTreeSet<_> = info.take_strays().map(|at| (m, n, at)).collect();
+                let is_here = |&&(at, at_node, _): &&_| (at, at_node) == (m, n);
+                assert!(
+                    strays.iter().eq(reference.strays.iter().filter(is_here)),
+                    "strays"
+                );
+                reference.strays.retain(|stray| !is_here(&stray));
                 info.unlist_if_idle();
             }
             Step::AddDeferred(m, n, place, nr) => {
