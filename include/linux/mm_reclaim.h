@@ -9,6 +9,7 @@
 #ifndef _LINUX_MM_RECLAIM_H
 #define _LINUX_MM_RECLAIM_H
 
+#include <linux/gfp_types.h>
 #include <linux/types.h>
 #include <asm/bitsperlong.h>
 
@@ -105,6 +106,15 @@ void shrinker_id_free(struct shrinker *shrinker);
 
 /* Called before a memcg can own an object of the shrinker. */
 int install_shrinker_unit(struct mem_cgroup *memcg, int shrinker_id, gfp_t gfp);
+
+/*
+ * For callers that can do without the object: a unit is charged, and must not
+ * have the out-of-memory killer called for a memcg at its limit.
+ */
+static inline gfp_t shrinker_unit_gfp_may_fail(gfp_t gfp)
+{
+	return gfp | __GFP_NORETRY;
+}
 
 /* Called before the first memory of a node can be used. */
 int install_shrinker_node(int nid);
@@ -235,6 +245,11 @@ static inline int install_shrinker_unit(struct mem_cgroup *memcg,
 					int shrinker_id, gfp_t gfp)
 {
 	return 0;
+}
+
+static inline gfp_t shrinker_unit_gfp_may_fail(gfp_t gfp)
+{
+	return gfp;
 }
 
 static inline void set_shrinker_bits_root(struct shrinker *shrinker)

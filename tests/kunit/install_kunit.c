@@ -6,8 +6,13 @@
  * bit or deferred work that a thread put into the unit, as it saw it after its
  * own install, is found by all.
  */
+#include <linux/cpumask.h>
+#include <linux/mm.h>
 #include <linux/mm_reclaim.h>
 #include <linux/nodemask.h>
+#include <linux/page_counter.h>
+#include <linux/sched.h>
+#include <linux/sched/mm.h>
 
 #include "memcg_fixture.h"
 #include "race.h"
@@ -364,7 +369,97 @@ static void install_tree_race(struct kunit *test)
 	race_run(race);
 }
 
+/* More than a CPU charges ahead. */
+#define NR_FILLERS	(2 * MEMCG_CHARGE_BATCH)
+
+struct install_limit {
+	struct folio	*large;
+	struct folio	*filler[NR_FILLERS];
+};
+
+static void install_limit_cleanup(void *data)
+{
+	struct install_limit *limit = data;
+	int i;
+
+	for (i = 0; i < NR_FILLERS && limit->filler[i]; i++)
+		folio_put(limit->filler[i]);
+	if (limit->large)
+		folio_put(limit->large);
+}
+
+/* Charges a folio to @memcg, or returns NULL. */
+static struct folio *install_charged(struct mem_cgroup *memcg, gfp_t gfp,
+				     unsigned int order)
+{
+	struct folio *folio = folio_alloc(GFP_KERNEL | __GFP_COMP, order);
+	struct mem_cgroup *old;
+	int ret;
+
+	if (!folio)
+		return NULL;
+
+	old = set_active_memcg(memcg);
+	ret = mem_cgroup_charge(folio, NULL, gfp);
+	set_active_memcg(old);
+	if (!ret)
+		return folio;
+
+	folio_put(folio);
+	return NULL;
+}
+
+/*
+ * A group at its limit has a large folio, but no unit for the list of those that
+ * can be split. Whoever asks for that can do with small ones, and nobody must
+ * be killed for it.
+ */
+static void install_at_limit(struct kunit *test)
+{
+	struct test_group *group = test_group_new(test, test_group_top(test), "l");
+	struct mem_cgroup *memcg = group->memcg;
+	struct install_limit *limit;
+	long nr_oom;
+	int i;
+
+	if (!IS_ENABLED(CONFIG_TRANSPARENT_HUGEPAGE))
+		kunit_skip(test, "there are no huge pages");
+
+	limit = kunit_kzalloc(test, sizeof(*limit), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, limit);
+	KUNIT_ASSERT_EQ(test,
+			kunit_add_action_or_reset(test, install_limit_cleanup,
+						  limit), 0);
+
+	/* What was charged ahead is on this CPU. */
+	set_cpus_allowed_ptr(current, cpumask_of(raw_smp_processor_id()));
+	limit->large = install_charged(memcg, GFP_KERNEL, 2);
+	KUNIT_ASSERT_NOT_NULL(test, limit->large);
+	KUNIT_ASSERT_EQ(test,
+			page_counter_set_max(&memcg->memory,
+					     page_counter_read(&memcg->memory)),
+			0);
+	for (i = 0; i < NR_FILLERS; i++) {
+		limit->filler[i] = install_charged(memcg, GFP_NOWAIT, 0);
+		if (!limit->filler[i])
+			break;
+	}
+	KUNIT_ASSERT_LT_MSG(test, i, NR_FILLERS, "the group is not at its limit");
+
+	nr_oom = atomic_long_read(&memcg->memory_events[MEMCG_OOM]);
+	KUNIT_EXPECT_EQ(test, folio_memcg_alloc_deferred(limit->large), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, shrinker_nr_units(memcg), 0);
+	KUNIT_EXPECT_EQ(test, atomic_long_read(&memcg->memory_events[MEMCG_OOM]),
+			nr_oom);
+
+	/* It was for the limit only. */
+	page_counter_set_max(&memcg->memory, PAGE_COUNTER_MAX);
+	KUNIT_EXPECT_EQ(test, folio_memcg_alloc_deferred(limit->large), 0);
+	KUNIT_EXPECT_NE(test, shrinker_nr_units(memcg), 0);
+}
+
 static struct kunit_case install_cases[] = {
+	KUNIT_CASE(install_at_limit),
 	KUNIT_CASE_SLOW(install_race),
 	KUNIT_CASE_SLOW(install_tree_race),
 	{}
