@@ -4,6 +4,7 @@
 #include <linux/kcsan-checks.h>
 #include <linux/memcontrol.h>
 #include <linux/nodemask.h>
+#include <linux/sched.h>
 #include <linux/sched/mm.h>
 #include <linux/shrinker.h>
 
@@ -41,6 +42,11 @@ rust_helper_set_active_memcg(struct mem_cgroup *memcg)
 __rust_helper bool rust_helper_gfpflags_allow_blocking(gfp_t gfp)
 {
 	return gfpflags_allow_blocking(gfp);
+}
+
+__rust_helper int rust_helper_cond_resched(void)
+{
+	return cond_resched();
 }
 
 __rust_helper bool rust_helper_mem_cgroup_disabled(void)

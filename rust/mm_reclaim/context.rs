@@ -5,7 +5,8 @@
 //! A unit is installed in the context of the allocation that needs it. That may be `xas_alloc()`,
 //! which allocates the nodes of a page cache with interrupts off.
 //!
-//! C header: [`include/linux/gfp.h`](srctree/include/linux/gfp.h)
+//! C headers: [`include/linux/gfp.h`](srctree/include/linux/gfp.h),
+//! [`include/linux/sched.h`](srctree/include/linux/sched.h)
 
 use core::mem::size_of;
 use kernel::{
@@ -34,4 +35,10 @@ pub(crate) fn vec_with_capacity<T>(capacity: usize, flags: Flags) -> Result<KVVe
         return Err(AllocError);
     }
     KVVec::with_capacity(capacity, flags)
+}
+
+/// Lets others run, if it is time. Must be called only where sleeping is allowed.
+pub(crate) fn cond_resched() {
+    // SAFETY: An FFI call with no additional requirements.
+    unsafe { bindings::cond_resched() };
 }

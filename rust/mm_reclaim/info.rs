@@ -88,11 +88,50 @@ impl Map {
         nodes: impl Fn() -> N,
         flags: Flags,
     ) -> Result {
-        let missing = || {
-            nodes()
-                .map(|node| Key { node, index })
-                .filter(|&key| !self.is_installed(key))
+        self.install_missing(|| nodes().map(|node| Key { node, index }), flags)
+    }
+
+    /// Installs on each of the nodes that `nodes` returns, in ascending order, the units that there
+    /// are on any other: all of them in one step, or on failure none.
+    ///
+    /// As [`install`](Self::install), for many units at once. Sleeps.
+    pub(crate) fn extend<N: Iterator<Item = Node>>(
+        &self,
+        nodes: impl Fn() -> N,
+        flags: Flags,
+    ) -> Result {
+        let wanted = || {
+            nodes().flat_map(move |node| {
+                self.indices().map(move |index| {
+                    // There may be thousands, and nobody holds the guard here.
+                    context::cond_resched();
+                    Key { node, index }
+                })
+            })
         };
+
+        self.install_missing(wanted, flags)
+    }
+
+    /// Iterates over the indices of which any node has a unit, in ascending order.
+    fn indices(&self) -> impl Iterator<Item = u32> + '_ {
+        let mut start = 0u32;
+
+        core::iter::from_fn(move || {
+            let index = self.next_index(start)?;
+            start = index.saturating_add(1);
+            Some(index)
+        })
+    }
+
+    /// Installs those of the units that `wanted` returns, in ascending order, that are not there:
+    /// all of them in one step, or on failure none.
+    fn install_missing<K: Iterator<Item = Key>>(
+        &self,
+        wanted: impl Fn() -> K,
+        flags: Flags,
+    ) -> Result {
+        let missing = || wanted().filter(|&key| !self.is_installed(key));
 
         loop {
             // Not `count()`, which panics on overflow.
@@ -174,17 +213,10 @@ impl Map {
     }
 
     /// Returns the lowest index from `start` on of which a node has a unit.
-    pub(crate) fn next_index(&self, start: u32) -> Option<u32> {
+    fn next_index(&self, start: u32) -> Option<u32> {
         let guard = rcu::read_lock();
 
-        self.table
-            .read(&guard)
-            .get()?
-            .entries()
-            .iter()
-            .map(|entry| entry.key.index)
-            .filter(|&index| index >= start)
-            .min()
+        self.table.read(&guard).get()?.next_index(start)
     }
 
     /// Returns whether the map was closed.

@@ -11,6 +11,7 @@ use kernel::{
 };
 
 use crate::{
+    context,
     id::Id,
     info::Owner,
     iter::{
@@ -90,13 +91,7 @@ pub(crate) fn install(memcg: &MemCgroup, id: Id, flags: Flags) -> Result {
 /// Nobody is charged: a memcg at its limit must not keep memory from being added. May sleep.
 /// Returns `ENOMEM` if memory is short.
 fn extend(memcg: &MemCgroup) -> Result {
-    let mut start = 0u32;
-
-    while let Some(index) = memcg.map().next_index(start) {
-        memcg.map().install(index, Node::with_memory, GFP_KERNEL)?;
-        start = index.saturating_add(1);
-    }
-    Ok(())
+    memcg.map().extend(Node::with_memory, GFP_KERNEL)
 }
 
 /// Prepares all memcgs for objects on a node that was just added to those with memory.
@@ -116,10 +111,13 @@ pub(crate) fn add_node(node: Node) -> Result {
         };
         extend(step.get(root))?;
         prev = Some(step);
+        // There may be tens of thousands, most of them without units.
+        context::cond_resched();
     }
-    SHRINKERS.iter().for_each(|id| {
+    for id in SHRINKERS.iter() {
         root.info(node).set(id);
-    });
+        context::cond_resched();
+    }
     Ok(())
 }
 

@@ -111,6 +111,22 @@ impl Table {
             .map(|e| (e.key.index, &*e.unit))
     }
 
+    /// Returns the lowest index from `start` on of which a node has a unit.
+    pub(crate) fn next_index(&self, start: u32) -> Option<u32> {
+        let mut entries = self.entries();
+        let mut lowest = None;
+
+        // Goes from node to node: indices are sorted only within one.
+        while let Some(Key { node, .. }) = entries.first().map(|e| e.key) {
+            let next = self.on_node(node, start).next().map(|(index, _)| index);
+            lowest = lowest.into_iter().chain(next).min();
+
+            let nr = entries.partition_point(|e| e.key.node == node);
+            entries = entries.get(nr..).unwrap_or_default();
+        }
+        lowest
+    }
+
     /// Fills an empty table with `old` and `new`, both sorted. Of two entries with the same key,
     /// takes the old one.
     ///

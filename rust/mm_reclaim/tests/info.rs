@@ -269,6 +269,45 @@ mod tests {
     }
 
     #[test]
+    fn extend_is_one_step() -> Result {
+        const INDICES: [u32; 4] = [2, 3, 64, 130];
+        let random = Random::new("extend_is_one_step");
+        let group = Group::unlisted();
+        let calls = Cell::new(0u32);
+        let nodes = || {
+            calls.set(calls.get() + 1);
+            Node::possible()
+        };
+
+        for index in INDICES {
+            group
+                .map
+                .install(index, || Node::possible().take(1), GFP_KERNEL)?;
+        }
+        group.map.extend(nodes, GFP_KERNEL)?;
+        for index in INDICES {
+            let missing = Node::possible()
+                .find(|&node| !group.info(node).is_installed(Id::new(index, 0)))
+                .map(Node::as_raw);
+            random.check(
+                missing.is_none(),
+                index,
+                fmt!("unit {index} is not on node {missing:?}"),
+            )?;
+        }
+        let nr = INDICES.len() * Node::possible().count();
+        random.check(
+            group.map.nr_units() == nr,
+            0,
+            fmt!("{} units instead of {nr}", group.map.nr_units()),
+        )?;
+        // Once to count what is missing, once to make it, and twice to see that nothing is: not
+        // once more for each index.
+        let calls = calls.get();
+        random.check(calls <= 4, 1, fmt!("it looks at the nodes {calls} times"))
+    }
+
+    #[test]
     fn install_without_sleeping() -> Result {
         let random = Random::new("install_without_sleeping");
         let group = Group::unlisted();

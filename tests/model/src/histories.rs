@@ -312,6 +312,29 @@ mod map {
         }
     }
 
+    /// A new node takes a memcg one table, however many units it has elsewhere.
+    #[test]
+    fn new_node_takes_one_table() {
+        const INDICES: [u32; 5] = [0, 1, 5, 64, 129];
+
+        model::alone(|| {
+            let world = World::new(&[]);
+            let root = &world.memcgs[0];
+
+            for index in INDICES {
+                lifecycle::install(root, Id::new(index, 0), GFP_KERNEL).unwrap();
+            }
+            model::add_node(NODES as i32 - 1);
+            // The units and the list of them, the table and its box.
+            model::fail_after(Some(INDICES.len() + 3));
+            let result = lifecycle::add_node(node(NODES - 1));
+            model::fail_after(None);
+
+            assert_eq!(result, Ok(()));
+            assert_eq!(root.map().nr_units(), NODES * INDICES.len());
+        });
+    }
+
     /// Who may not sleep gets no table of more than a page.
     #[test]
     fn no_vmalloc_without_sleeping() {

@@ -65,6 +65,16 @@ pub unsafe fn gfpflags_allow_blocking(gfp: gfp_t) -> bool {
     Flags::from_raw(gfp).allow_blocking()
 }
 
+/// Lets others run.
+///
+/// # Safety
+///
+/// None.
+pub unsafe fn cond_resched() -> i32 {
+    model::check_may_sleep("somebody else runs");
+    0
+}
+
 /// Allocates a zeroed unit.
 ///
 /// # Safety
