@@ -22,9 +22,28 @@ static_assert(SHRINKER_MEMCG_IDS == 1 << MEM_CGROUP_ID_SHIFT);
 /* The nodes on which objects can be. Nodes are added, but never taken away. */
 static nodemask_t shrinker_nodes __read_mostly;
 
+/* One of them, and always the same: see shrinker_home_node(). */
+static int shrinker_home __read_mostly;
+
 int next_shrinker_node(int nid)
 {
 	return next_node(nid, shrinker_nodes);
+}
+
+/**
+ * shrinker_home_node - the node that stands for those without units
+ *
+ * Deferred work of shrinkers that are not SHRINKER_NUMA_AWARE belongs to no node.
+ * C keeps it with node 0, which may have no memory, and so no units here. If it
+ * was kept with the first node that has memory now, it would be forgotten as soon
+ * as another one is the first: hence with the one that was the first at boot.
+ *
+ * Context: Any.
+ * Return: a node that has units.
+ */
+int shrinker_home_node(void)
+{
+	return shrinker_home;
 }
 
 /**
@@ -58,9 +77,11 @@ static int shrinker_node_callback(struct notifier_block *nb,
 }
 
 #ifdef CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST
+/* As if the node had had no memory at boot. The home may be elsewhere from then on. */
 void shrinker_forget_node(int nid)
 {
 	node_clear(nid, shrinker_nodes);
+	shrinker_home = first_node(shrinker_nodes);
 }
 #endif
 
@@ -83,6 +104,7 @@ void __init mm_reclaim_init(void)
 						 __alignof__(long),
 						 SLAB_PANIC | SLAB_NO_MERGE, NULL);
 	shrinker_nodes = node_states[N_MEMORY];
+	shrinker_home = first_node(shrinker_nodes);
 	hotplug_node_notifier(shrinker_node_callback, DEFAULT_CALLBACK_PRI);
 }
 
@@ -126,9 +148,10 @@ void shrinker_warn_not_empty(struct mem_cgroup *memcg, int nid,
 	const char *name = "";
 #endif
 
-	WARN(1, "memcg %llu node %d: the bit of shrinker %d %s (%ps) is clear, but it counts %lu objects\n",
+	WARN(1, "memcg %llu node %d: the bit of shrinker %d %s (%ps) is clear, but it counts %lu objects%s\n",
 	     mem_cgroup_id(memcg), nid, shrinker->id, name,
-	     shrinker->count_objects, count);
+	     shrinker->count_objects, count, mem_cgroup_is_root(memcg) ?
+	     " (of the root: did it return SHRINK_EMPTY, and not 0, before?)" : "");
 }
 
 void shrinker_warn_unlisted(struct mem_cgroup *memcg, int nid)

@@ -119,7 +119,10 @@ static inline gfp_t shrinker_unit_gfp_may_fail(gfp_t gfp)
 /* Called before the first memory of a node can be used. */
 int install_shrinker_node(int nid);
 
-/* Called for objects of the root memcg that are in no list_lru. */
+/*
+ * Called after objects of the root memcg that are in no list_lru became countable,
+ * for a shrinker that returns SHRINK_EMPTY for the root when it has none.
+ */
 void set_shrinker_bits_root(struct shrinker *shrinker);
 
 /* Work that was left over, per memcg and node. */
@@ -163,6 +166,7 @@ extern struct shrinker_memcg_bitmap *shrinker_memcg_bitmaps[];
 void *shrinker_unit_zalloc(gfp_t gfp, int nid);
 void shrinker_unit_free(void *unit);
 int next_shrinker_node(int nid);
+int shrinker_home_node(void);
 int shrinker_add_node(int nid);
 void shrinker_warn_missing_unit(struct mem_cgroup *memcg, int nid, int shrinker_id);
 void mm_reclaim_init(void);
@@ -235,6 +239,7 @@ bool mem_cgroup_is_in_excess(struct mem_cgroup *memcg);
 #endif
 
 void shrinker_forget_node(int nid);
+void shrinker_verify(struct mem_cgroup *memcg, int nid);
 
 /* Asked of mm/tests/mm_reclaim. */
 u32 mm_reclaim_test_seed(void);

@@ -84,6 +84,11 @@ __rust_helper bool rust_helper_shrinker_is_memcg_aware(struct shrinker *shrinker
 	return shrinker->flags & SHRINKER_MEMCG_AWARE;
 }
 
+__rust_helper bool rust_helper_shrinker_is_numa_aware(struct shrinker *shrinker)
+{
+	return shrinker->flags & SHRINKER_NUMA_AWARE;
+}
+
 __rust_helper bool rust_helper_shrinker_is_nonslab(struct shrinker *shrinker)
 {
 	return shrinker->flags & SHRINKER_NONSLAB;

@@ -241,6 +241,9 @@ pub(crate) unsafe extern "C" fn install_shrinker_node(nid: c_int) -> c_int {
 
 /// Says in types whose deferred work is meant; none if the shrinker has no id.
 ///
+/// That of a shrinker which does not tell nodes apart, for which C always says node 0, is kept on
+/// [`Node::home`].
+///
 /// # Safety
 ///
 /// `memcg` and `shrinker` must be valid for `'a`, and `nid` a possible node.
@@ -251,9 +254,14 @@ unsafe fn deferred<'a>(
 ) -> Option<(&'a MemCgroup, Node, Id)> {
     // SAFETY: The caller vouches for all three.
     unsafe {
+        let node = if bindings::shrinker_is_numa_aware(shrinker) {
+            Node::from_raw(nid)
+        } else {
+            Node::home()
+        };
         Some((
             MemCgroup::from_raw(memcg),
-            Node::from_raw(nid),
+            node,
             Id::from_raw((*shrinker).id)?,
         ))
     }

@@ -159,19 +159,28 @@ pub(crate) fn free(memcg: &MemCgroup) {
 /// Adds to the work that the shrinker with `id` left over, and returns the sum.
 ///
 /// Where the memcg has no unit for it any more, the nearest ancestor takes the work over. The root
-/// has units for all shrinkers. Does not sleep.
-pub(crate) fn add_deferred(memcg: &MemCgroup, node: Node, id: Id, mut nr: isize) -> isize {
-    let mut heir = Some(memcg);
-
+/// has units for all shrinkers. On a node where nobody has units, which then has no memory, the
+/// work becomes that of [`Node::home`]. Does not sleep.
+pub(crate) fn add_deferred(memcg: &MemCgroup, node: Node, id: Id, nr: isize) -> isize {
     if nr == 0 {
         return memcg.info(node).nr_deferred(id);
     }
+    hand_over(memcg, node, id, nr)
+        .or_else(|rest| hand_over(memcg, Node::home(), id, rest))
+        .unwrap_or_else(|rest| rest)
+}
+
+/// Adds work to what a memcg, or its nearest ancestor with a unit on `node`, has there. Returns the
+/// sum, or what nobody takes.
+fn hand_over(memcg: &MemCgroup, node: Node, id: Id, mut nr: isize) -> Result<isize, isize> {
+    let mut heir = Some(memcg);
+
     while let Some(memcg) = heir {
         match memcg.info(node).add_deferred(id, nr) {
-            Ok(sum) => return sum,
+            Ok(sum) => return Ok(sum),
             Err(rest) => nr = rest,
         }
         heir = memcg.parent();
     }
-    nr
+    Err(nr)
 }

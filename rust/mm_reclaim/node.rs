@@ -44,6 +44,15 @@ impl Node {
         unsafe { Self::iter(bindings::next_shrinker_node) }
     }
 
+    /// Returns the node that keeps the deferred work which belongs to no node with units.
+    ///
+    /// It has units itself, and is the same one for ever.
+    pub(crate) fn home() -> Self {
+        // INVARIANT: A node with memory is a possible one.
+        // SAFETY: An FFI call with no additional requirements.
+        Self(unsafe { bindings::shrinker_home_node() })
+    }
+
     /// Returns whether objects can be on the node.
     pub(crate) fn has_memory(self) -> bool {
         Self::with_memory().any(|node| node == self)

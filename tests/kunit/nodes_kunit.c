@@ -18,6 +18,7 @@ static int nodes_last(void)
 	return last;
 }
 
+/* Shared work has another home from then on, which makes no difference. */
 static void nodes_remember(void *data)
 {
 	shrinker_add_node((long)data);
@@ -196,10 +197,139 @@ static void nodes_added(struct kunit *test)
 			num_node_state(N_MEMORY));
 }
 
+/* What nodes_count() says of the group that is private_data, and nodes_scan() leaves. */
+#define NODES_OBJECTS	100
+
+static unsigned long nodes_count(struct shrinker *shrinker,
+				 struct shrink_control *sc)
+{
+	return sc->memcg == shrinker->private_data ? NODES_OBJECTS : SHRINK_EMPTY;
+}
+
+static unsigned long nodes_scan(struct shrinker *shrinker,
+				struct shrink_control *sc)
+{
+	return SHRINK_STOP;
+}
+
+static void nodes_free_shrinker(void *data)
+{
+	shrinker_free(data);
+}
+
+/* A shrinker that does not tell nodes apart, and never gets done. */
+static struct shrinker *nodes_shrinker_new(struct kunit *test,
+					   struct mem_cgroup *memcg)
+{
+	struct shrinker *shrinker;
+
+	shrinker = shrinker_alloc(SHRINKER_MEMCG_AWARE, "mm_reclaim_nodes");
+	KUNIT_ASSERT_NOT_NULL(test, shrinker);
+	KUNIT_ASSERT_EQ(test,
+			kunit_add_action_or_reset(test, nodes_free_shrinker,
+						  shrinker), 0);
+	shrinker->count_objects = nodes_count;
+	shrinker->scan_objects = nodes_scan;
+	shrinker->private_data = memcg;
+	shrinker->seeks = 0;
+	shrinker_register(shrinker);
+	KUNIT_ASSERT_EQ(test,
+			install_shrinker_unit(memcg, shrinker->id, GFP_KERNEL),
+			0);
+	return shrinker;
+}
+
+/* Without seeks, half of the objects should be scanned at a time. */
+static void nodes_leave_work(struct shrinker *shrinker, int nid)
+{
+	set_shrinker_bit(shrinker->private_data, nid, shrinker->id);
+	test_walk(shrinker->private_data, nid);
+}
+
+/*
+ * What a shrinker leaves over that does not tell nodes apart is the same on all
+ * of them. C keeps it with node 0: here without memory at first.
+ */
+static void nodes_shared_work(struct kunit *test)
+{
+	struct test_group *group = test_group_new(test, test_group_top(test), "g");
+	struct mem_cgroup *memcg = group->memcg;
+	int first = first_memory_node, last = nodes_last();
+	struct shrinker *shrinker;
+
+	if (num_node_state(N_MEMORY) < 2)
+		kunit_skip(test, "there is only one node with memory");
+
+	shrinker_forget_node(first);
+	KUNIT_ASSERT_EQ(test,
+			kunit_add_action_or_reset(test, nodes_remember,
+						  (void *)(long)first), 0);
+	shrinker = nodes_shrinker_new(test, memcg);
+	KUNIT_EXPECT_FALSE(test,
+			   shrinker_unit_is_installed(memcg, first, shrinker->id));
+
+	nodes_leave_work(shrinker, last);
+	KUNIT_EXPECT_EQ(test, xchg_nr_deferred_memcg(0, shrinker, memcg),
+			NODES_OBJECTS / 2);
+	KUNIT_EXPECT_EQ(test, xchg_nr_deferred_memcg(0, shrinker, memcg), 0);
+
+	/* It stays where it is found when there is a unit on node 0, too. */
+	nodes_leave_work(shrinker, last);
+	KUNIT_EXPECT_EQ(test, shrinker_add_node(first), 0);
+	KUNIT_EXPECT_TRUE(test,
+			  shrinker_unit_is_installed(memcg, first, shrinker->id));
+	nodes_leave_work(shrinker, first);
+	KUNIT_EXPECT_EQ(test, xchg_nr_deferred_memcg(0, shrinker, memcg),
+			NODES_OBJECTS);
+
+	/* And goes to the nearest ancestor that has a unit. */
+	nodes_leave_work(shrinker, last);
+	KUNIT_EXPECT_EQ(test, test_group_rmdir(group), 0);
+	KUNIT_EXPECT_TRUE(test, test_group_wait_offline(group));
+	KUNIT_EXPECT_EQ(test,
+			xchg_nr_deferred_memcg(0, shrinker,
+					       test_group_top(test)->memcg) +
+			xchg_nr_deferred_memcg(0, shrinker, root_mem_cgroup),
+			NODES_OBJECTS / 2);
+}
+
+/* Work for a node without units, as on a device, becomes another node's. */
+static void nodes_strange_work(struct kunit *test)
+{
+	struct test_group *group = test_group_new(test, test_group_top(test), "g");
+	struct test_shrinker *ts = test_shrinker_new(test);
+	int nid = nodes_last(), id = ts->shrinker->id;
+
+	if (num_node_state(N_MEMORY) < 2)
+		kunit_skip(test, "there is only one node with memory");
+
+	shrinker_forget_node(nid);
+	KUNIT_ASSERT_EQ(test,
+			kunit_add_action_or_reset(test, nodes_remember,
+						  (void *)(long)nid), 0);
+	KUNIT_ASSERT_EQ(test,
+			install_shrinker_unit(group->memcg, id, GFP_KERNEL), 0);
+
+	KUNIT_EXPECT_EQ(test,
+			add_nr_deferred_memcg(3, first_memory_node, ts->shrinker,
+					      group->memcg), 3);
+	KUNIT_EXPECT_EQ(test,
+			add_nr_deferred_memcg(5, nid, ts->shrinker,
+					      group->memcg), 3 + 5);
+	KUNIT_EXPECT_EQ(test,
+			xchg_nr_deferred_memcg(nid, ts->shrinker, group->memcg),
+			0);
+	KUNIT_EXPECT_EQ(test,
+			xchg_nr_deferred_memcg(first_memory_node, ts->shrinker,
+					       group->memcg), 3 + 5);
+}
+
 static struct kunit_case nodes_cases[] = {
 	KUNIT_CASE(nodes_added),
 	KUNIT_CASE(nodes_stray_gets_unit),
 	KUNIT_CASE(nodes_stray_ends),
+	KUNIT_CASE(nodes_strange_work),
+	KUNIT_CASE(nodes_shared_work),
 	{}
 };
 

@@ -151,11 +151,16 @@ mod map {
             node + 1 < NODES && self.installed.contains(&(memcg, index))
         }
 
-        /// Gives work to a memcg or its nearest ancestor that has a place for it, and returns the
-        /// sum.
+        /// Gives work to a memcg or its nearest ancestor that has a place for it, on the node or, if
+        /// nobody has one there, on the first, and returns the sum.
         fn add(&mut self, memcg: usize, node: usize, place: Place, nr: isize) -> isize {
-            match (0..=memcg).rev().find(|&at| self.has_unit(at, node, place)) {
-                Some(heir) => {
+            let heirs = |node| (0..=memcg).rev().map(move |at| (at, node));
+
+            match heirs(node)
+                .chain(heirs(0))
+                .find(|&(at, node)| self.has_unit(at, node, place))
+            {
+                Some((heir, node)) => {
                     let sum = self.deferred.entry((heir, node, place)).or_default();
                     *sum += nr;
                     *sum

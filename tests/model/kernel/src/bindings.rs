@@ -111,3 +111,12 @@ pub unsafe extern "C" fn next_possible_node(last: i32) -> i32 {
 pub unsafe extern "C" fn next_shrinker_node(last: i32) -> i32 {
     model::next_node(last, model::nodes_with_memory())
 }
+
+/// Returns the node that had memory first: no test adds one before it.
+///
+/// # Safety
+///
+/// None.
+pub unsafe fn shrinker_home_node() -> i32 {
+    model::next_node(-1, model::nodes_with_memory())
+}
