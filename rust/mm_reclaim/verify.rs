@@ -48,9 +48,16 @@ pub(crate) fn is_exhaustive() -> bool {
 /// May sleep. Slow: asks all shrinkers.
 #[inline]
 pub(crate) fn check(target: &Target<'_>, info: &MemCgroupInfo<'_>) {
+    if matches!(shrinker::mode(), Mode::Verify) {
+        compare(target, info);
+    }
+}
+
+/// Does what [`check`] does, whatever the mode.
+pub(crate) fn compare(target: &Target<'_>, info: &MemCgroupInfo<'_>) {
     // Without kernel memory accounting, a shrinker counts the objects of all memcgs for each of
     // them, whether or not it has some of this one.
-    if !matches!(shrinker::mode(), Mode::Verify) || memcg::is_kmem_disabled() {
+    if memcg::is_kmem_disabled() {
         return;
     }
     for id in SHRINKERS.iter() {

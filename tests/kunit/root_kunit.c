@@ -79,6 +79,38 @@ static void root_announced(struct kunit *test)
 	}
 }
 
+/*
+ * One that answers SHRINK_EMPTY for the root, although its objects set no bits,
+ * breaks what include/linux/shrinker.h asks for. The oracle notices.
+ */
+static void root_unannounced(struct kunit *test)
+{
+	struct test_shrinker *ts = test_shrinker_new(test);
+	int nid = first_memory_node;
+
+	if (!IS_ENABLED(CONFIG_MEMCG_SHRINKER_RUST_VERIFY))
+		kunit_skip(test, "there is no oracle");
+
+	root_walk(ts, nid);
+	KUNIT_EXPECT_FALSE(test,
+			   shrinker_bit_is_set(root_mem_cgroup, nid,
+					       ts->shrinker->id));
+	kunit_warning_suppress(test) {
+		shrinker_verify(root_mem_cgroup, nid);
+		KUNIT_EXPECT_SUPPRESSED_WARNING_COUNT(test, 0);
+
+		ts->pretend = 1;
+		KUNIT_EXPECT_EQ(test, root_walk(ts, nid), 0);
+		shrinker_verify(root_mem_cgroup, nid);
+		KUNIT_EXPECT_SUPPRESSED_WARNING_COUNT(test, 1);
+
+		set_shrinker_bits_root(ts->shrinker);
+		shrinker_verify(root_mem_cgroup, nid);
+		KUNIT_EXPECT_SUPPRESSED_WARNING_COUNT(test, 1);
+		ts->pretend = 0;
+	}
+}
+
 /* What the parent inherits when the parent is the root. */
 static void root_inherits(struct kunit *test)
 {
@@ -167,6 +199,7 @@ static struct kunit_case root_cases[] = {
 	KUNIT_CASE(root_new_shrinker),
 	KUNIT_CASE(root_object),
 	KUNIT_CASE(root_announced),
+	KUNIT_CASE(root_unannounced),
 	KUNIT_CASE(root_inherits),
 	KUNIT_CASE(root_without_id),
 	{}

@@ -3,6 +3,7 @@
 //! What the test suites in C look at.
 
 use kernel::{
+    alloc::flags::GFP_KERNEL,
     bindings::mem_cgroup,
     ffi::{
         c_int,
@@ -20,7 +21,9 @@ use crate::{
         MemCgroupInfo, //
     },
     memcg_bitmap::MemcgId,
-    node::Node, //
+    node::Node,
+    shrinker::Target,
+    verify, //
 };
 
 /// Calls `f` with a map and an id.
@@ -124,4 +127,23 @@ pub(crate) unsafe extern "C" fn shrinker_nr_deferred(
 ) -> c_long {
     // SAFETY: As for this function.
     unsafe { inspect(memcg, nid, shrinker_id, |info, id| info.nr_deferred(id)) }
+}
+
+/// Has the oracle compare a map with the shrinkers, whatever the boot parameter says. May sleep.
+///
+/// # Safety
+///
+/// The caller must have a reference on `memcg`, and `nid` must be a possible node.
+#[export]
+pub(crate) unsafe extern "C" fn shrinker_verify(memcg: *mut mem_cgroup, nid: c_int) {
+    // SAFETY: The caller vouches for both.
+    let (memcg, node) = unsafe { (MemCgroup::from_raw(memcg), Node::from_raw(nid)) };
+    let target = Target {
+        memcg,
+        node,
+        gfp_mask: GFP_KERNEL.as_raw(),
+        priority: 0,
+    };
+
+    verify::compare(&target, &memcg.info(node));
 }
