@@ -28,7 +28,7 @@
 
 #include "qemu_plugin.h"
 
-#define MAX_OPERATIONS	4
+#define MAX_OPERATIONS	8
 #define MAX_RANGES	256
 #define MAX_INSN	15
 #define PAGE_BYTES	4096

@@ -6,6 +6,7 @@ import dataclasses
 import pathlib
 import re
 import subprocess
+from collections.abc import Callable
 
 import compiler
 import qemu
@@ -24,10 +25,46 @@ class Operation:
     rule: str
 
 
-# The workload looks up paths, adds objects and drops caches elsewhere, too. Only
-# in hot.c's rounds a look-up by access(2) brings the first object of each group
-# but perhaps one, and then two writes drop what came.
-OPERATIONS = (
+@dataclasses.dataclass(frozen=True)
+class Workload:
+    """What runs in one guest, and what of it counts."""
+    scenario: str
+    operations: tuple
+    # The least and most that each operation has to count, from its own result.
+    expected: Callable
+    arguments: tuple = ()
+    # How often each was done, of those that are not one call of their entry.
+    times: Callable = lambda result, found: {}
+
+
+def expected_hot(result):
+    repeats = len(result["series"]["drop"])
+    drops = result["series"]["drops"][0] * repeats
+    # In the first round of each repeat a group may still have the dentry of
+    # home that it looked up to go there. At the end a look-up of debugfs may be
+    # the first object of home.
+    came = (drops - repeats, drops + 1)
+    writes = 2 * drops // result["n"]
+    return {"access": came, "set_shrinker_bit": came, "drop": (writes, writes)}
+
+
+def expected_turnover(result):
+    n, mounts = result["n"], result["series"]["detached"][0]
+    # There is one more that all others are in.
+    return {"create": (n + 1, n + 1),
+            # Each but the last opens the next one's file, and that one home's.
+            "first": (n, n),
+            # Each is joined twice, and home once in between and once more at
+            # either end.
+            "join": (3 * n + 2, 3 * n + 2),
+            "detach": (mounts, mounts), "shutdown": (mounts, mounts)}
+
+
+# They look up paths, add objects and drop caches elsewhere, too. Only in hot.c's
+# rounds a look-up by access(2) brings the first object of each group but perhaps
+# one, and then two writes drop what came; only in turnover.c's an open(2) brings
+# a group's first list.
+HOT = Workload("hot", (
     Operation("access", "the first object of a group comes: the whole access(2)",
               "__x64_sys_access", "around 1 0 0"),
     Operation("set_shrinker_bit", "- of it set_shrinker_bit()",
@@ -35,8 +72,26 @@ OPERATIONS = (
     Operation("drop", "two objects of each group are dropped, per group: two "
               "writes to drop_caches", "drop_caches_sysctl_handler",
               "after 0 {most} 2"),
-)
-DROP = OPERATIONS[2]
+), expected_hot, ("--count", "{groups}"),
+    lambda result, found: {"drop": found["drop"]["counted"] // 2 * result["n"]})
+TURNOVER = Workload("turnover", (
+    Operation("create", "a group is created: cgroup_mkdir()", "cgroup_mkdir",
+              "any 0 0 0"),
+    Operation("first", "the first object that a group ever has: open(2) of the "
+              "cgroup.procs to go to", "__x64_sys_openat", "around 2 0 0"),
+    Operation("lists", "- of it the lists and their units: "
+              "__memcg_list_lru_alloc()", "__memcg_list_lru_alloc",
+              "inside 1 0 0"),
+    Operation("join", "a process joins a group: cgroup_procs_write()",
+              "cgroup_procs_write", "any 0 0 0"),
+    Operation("detach", "a tmpfs is unmounted with MNT_DETACH: umount2(2)",
+              "__x64_sys_umount", "any 0 0 0"),
+    Operation("shutdown", "- after it, before user space goes on: the super "
+              "block", "deactivate_locked_super", "any 0 0 0"),
+), expected_turnover)
+WORKLOADS = (HOT, TURNOVER)
+OPERATIONS = tuple(operation for workload in WORKLOADS
+                   for operation in workload.operations)
 # Each is one of many entries; those in ranges are too many for names.
 ENTRY_RANGES = ("irq_entries_start", "spurious_entries_start")
 ENTRIES = ("asm_exc_", "asm_sysvec_")
@@ -78,10 +133,10 @@ def build_plugin():
     return plugin
 
 
-def write_points(symbols, path, groups):
+def write_points(symbols, path, groups, operations):
     lines = ["operation %x %s" % (symbols.range(operation.entry)[0],
                                   operation.rule.format(most=groups - 1))
-             for operation in OPERATIONS]
+             for operation in operations]
     entries = symbols.starting_with(*ENTRIES)
     ranges = [(symbols.range(name)[0], symbols.range(name)[0] + 1)
               for name in entries]
@@ -98,7 +153,7 @@ def argument(plugin, points, out):
                     (plugin, f"points={points}", f"out={out}"))
 
 
-def read(out, symbols):
+def read(out, symbols, operations):
     """For each operation, how often it counted and what ran in it."""
     try:
         lines = out.read_text().splitlines()
@@ -106,15 +161,15 @@ def read(out, symbols):
         raise BenchError(f"cannot read {shown(out)}: {error.strerror}") from None
     calls = [tuple(map(int, line.split()[1:])) for line in lines
              if line.startswith("operation ")]
-    if len(calls) != len(OPERATIONS):
+    if len(calls) != len(operations):
         raise BenchError(f"{shown(out)} is incomplete")
     found = {operation.name: {"entered": entered, "counted": counted,
                               "functions": {}}
-             for operation, (entered, counted) in zip(OPERATIONS, calls)}
+             for operation, (entered, counted) in zip(operations, calls)}
     for line in lines[len(calls):]:
         _, number, address, insns, atomics, times = line.split()
         name, begins = symbols.at(int(address, 16))
-        function = found[OPERATIONS[int(number)].name]["functions"].setdefault(
+        function = found[operations[int(number)].name]["functions"].setdefault(
             name, {"instructions": 0, "calls": 0, "atomics": 0})
         function["instructions"] += int(insns) * int(times)
         function["atomics"] += int(atomics) * int(times)
@@ -122,29 +177,16 @@ def read(out, symbols):
     return found
 
 
-def expected(result):
-    """The least and most that each operation has to count, from the workload's
-    own result."""
-    repeats = len(result["series"]["drop"])
-    drops = result["series"]["drops"][0] * repeats
-    # In the first round of each repeat a group may still have the dentry of
-    # home that it looked up to go there. At the end a look-up of debugfs may be
-    # the first object of home.
-    came = (drops - repeats, drops + 1)
-    writes = 2 * drops // result["n"]
-    return {"access": came, "set_shrinker_bit": came, "drop": (writes, writes)}
-
-
-def check(result, found):
+def check(workload, result, found):
     """Says why the counts cannot be those of the workload, or nothing."""
-    left = result["series"]["not_dropped"][0]
+    left = result["series"].get("not_dropped", [0])[0]
     if left:
         return f"{left} groups had objects left after the drops"
-    bounds = expected(result)
-    for operation in OPERATIONS:
+    bounds = workload.expected(result)
+    for operation in workload.operations:
         content = found[operation.name]
         entered, counted = content["entered"], content["counted"]
-        low, high = bounds[operation.name]
+        low, high = bounds.get(operation.name, (1, entered))
         if not entered:
             return (f"{operation.entry} was never entered where it counts: is "
                     "vmlinux that of the kernel which ran?")
@@ -155,18 +197,17 @@ def check(result, found):
         for function in content["functions"]:
             if function.startswith(ENTRIES) or function in OUTSIDE:
                 return f"{function} was counted as a part of {operation.entry}"
-    if found["access"]["counted"] != found["set_shrinker_bit"]["counted"]:
+    if workload is HOT and (found["access"]["counted"] !=
+                            found["set_shrinker_bit"]["counted"]):
         return "some access(2) brought more than one first object"
     return None
 
 
-def per_operation(result, found):
+def per_operation(workload, result, found):
     """All counts for one of the operations: one object, or one group's two."""
+    times = workload.times(result, found)
     for name, content in found.items():
-        times = content["counted"]
-        if name == DROP.name:
-            times = times // 2 * result["n"]
+        content["operations"] = times.get(name, content["counted"])
         for function in content["functions"].values():
             for key in function:
-                function[key] /= times
-        content["operations"] = times
+                function[key] /= content["operations"]

@@ -13,8 +13,12 @@ HELPER = "rust_helper_"
 NOTES = """\
 Instructions that the guest executed, by the function in which they are, for one
 operation; the mean of all operations in one guest. Interrupts, exceptions and
-other tasks are left out. Ratios above 1 are in favour of this project. An
-instruction is not a time: what misses a cache or is atomic takes longer."""
+other tasks are left out: how often it was waited for those is in the table. Ratios
+above 1 are in favour of this project. An instruction is not a time: what misses a
+cache or is atomic takes longer."""
+# What takes time that is not that of instructions, or that of others.
+CALLS = {"waits": ("schedule",), "work items": ("__queue_work",),
+         "RCU callbacks": ("call_rcu", "kvfree_call_rcu", "call_rcu_hurry")}
 
 
 def totals(functions):
@@ -24,6 +28,8 @@ def totals(functions):
         "helper_calls": sum(f["calls"] for name, f in functions.items()
                             if name.startswith(HELPER)),
         "atomics": sum(f["atomics"] for f in functions.values()),
+        **{what: sum(functions[name]["calls"] for name in names
+                     if name in functions) for what, names in CALLS.items()},
     }
 
 
@@ -51,7 +57,7 @@ def build(results, machine):
 
 def summary_table(report):
     rows = [["operation", "arm", "instructions", "stock / arm",
-             f"calls of {HELPER}*", "atomic instructions"]]
+             f"calls of {HELPER}*", "atomic instructions", *CALLS]]
     for name, title in report["operations"].items():
         found = report["summary"][name]
         stock = found.get("stock", {}).get("instructions")
@@ -60,7 +66,8 @@ def summary_table(report):
                          "1" if arm == "stock" else
                          ratio(stock, total["instructions"]),
                          number(total["helper_calls"]),
-                         number(total["atomics"])])
+                         number(total["atomics"]),
+                         *(f"{total[what]:.2f}" for what in CALLS)])
     return markdown(rows)
 
 

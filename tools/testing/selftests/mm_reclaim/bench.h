@@ -202,7 +202,7 @@ int bench_sample_drops(struct bench_result *result, const char *name);
 /* A file for each scenario. */
 extern const struct bench_scenario bench_idle, bench_busy, bench_start;
 extern const struct bench_scenario bench_churn, bench_hot, bench_pressure;
-extern const struct bench_scenario bench_largest;
+extern const struct bench_scenario bench_largest, bench_turnover;
 
 /* memory.c */
 int bench_read_memory(struct bench_memory *memory);
