@@ -77,7 +77,7 @@ static int shrinker_node_callback(struct notifier_block *nb,
 }
 
 #ifdef CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST
-/* As if the node had had no memory at boot. The home may be elsewhere from then on. */
+/* As if there was no memory there at boot. The home may be elsewhere from then on. */
 void shrinker_forget_node(int nid)
 {
 	node_clear(nid, shrinker_nodes);
