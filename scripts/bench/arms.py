@@ -8,6 +8,8 @@ import re
 import qemu
 import races
 import splats
+import stale_code
+import stale_code_selftest
 from common import BUILD, LOGS, BenchError, shown, tail
 
 # Only these may differ between the configurations.
@@ -62,6 +64,8 @@ VERIFY = Arm("verify", "verify", "mm_reclaim=verify",
 
 
 def check_images(arms):
+    # All guests are started by start().
+    stale_code_selftest.run()
     for arm in arms:
         if not arm.image.is_file():
             raise BenchError(f"{shown(arm.image)} is missing: run 'make kernel "
@@ -97,14 +101,6 @@ def check_configs(arms):
                 f"the kernels {first.variant} and {arm.variant} differ in "
                 f"{', '.join(differ[:8])}: build both from the same "
                 "configuration")
-
-
-# Where QEMU before 8.1 translates code while another CPU patches it, it may
-# keep a breakpoint that is gone from memory (its commit deba78709ae8 "accel/tcg:
-# Always lock pages before translation"). That is no fault of the kernel, so such
-# a guest is started again, and the report says how many were.
-STALE_CODE = re.compile(r"Oops: int3: ")
-RETRIES = 3
 
 
 class GuestFailed(BenchError):
@@ -156,21 +152,24 @@ def problem(ended):
 
 def start(arm, machine, initrd, log, arguments, timeout):
     """Runs one guest to its end. Returns how it ended, and the times that it had
-    to be started again.
+    to be started again, each of which is shown as it happens.
 
+    oops=panic, because what is left after an Oops may only end by a time-out;
     slab_nomerge, because a cache of ours that shared the slabs of another one
     would not be seen in /proc/slabinfo; no_timer_check, because a busy host may
     not emulate the timer's ticks while the kernel looks for them.
     """
     append = " ".join(filter(None, (
-        "console=ttyS0 panic=-1 slab_nomerge no_timer_check", arm.args,
+        "console=ttyS0 panic=-1 oops=panic slab_nomerge no_timer_check", arm.args,
         *arguments)))
-    for retries in range(RETRIES + 1):
+    for retries in range(stale_code.RETRIES + 1):
         ended = qemu.run(machine, arm.image, initrd, append, timeout, log)
-        stale = machine.accel == "tcg" and STALE_CODE.search(ended.console)
-        if not stale or retries == RETRIES:
+        if retries == stale_code.RETRIES or \
+           not stale_code.was_run(machine, ended):
             break
-        log.rename(log.with_suffix(f".stale{retries + 1}.log"))
+        kept = log.rename(log.with_suffix(f".stale{retries + 1}.log"))
+        print(f" (QEMU {'.'.join(map(str, qemu.release()))} ran stale code, see "
+              f"{shown(kept)}: started again)", end="", flush=True)
     return ended, retries
 
 

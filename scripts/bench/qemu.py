@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -45,6 +46,15 @@ def check():
 def version():
     result = subprocess.run([QEMU, "--version"], capture_output=True, text=True)
     return result.stdout.splitlines()[0] if result.stdout else "unknown"
+
+
+@functools.cache
+def release():
+    """The version as numbers, such as (7, 2, 22)."""
+    match = re.search(r"version (\d+)\.(\d+)(?:\.(\d+))?", version())
+    if not match:
+        raise BenchError(f"which QEMU is this? \"{version()}\"")
+    return tuple(int(number or 0) for number in match.groups())
 
 
 @functools.cache
