@@ -13,8 +13,9 @@ PLAN = re.compile(r"1\.\.(\d+)(?:\s+# *SKIP\b *(.*))?$", re.IGNORECASE)
 DIRECTIVE = re.compile(r"\s*# *(SKIP|XFAIL|XPASS|TODO)\b\s*(.*)", re.IGNORECASE)
 # How much a test that tries different sizes needed is not a part of its name.
 SIZE = re.compile(r"\b\d+(?=[KMG]B\b)")
-# From the best to the worst.
-STATES = ("pass", "skip", "fail")
+# From the best to the worst. A suite that a signal ended, or that was stopped
+# because it took too long, has died: nothing excuses that.
+STATES = ("pass", "skip", "fail", "died")
 # As kselftest.h has it.
 KSFT_SKIP = 4
 
@@ -39,6 +40,8 @@ def of_line(match):
 
 def exit_state(status):
     """`status` is None if the program was stopped because it took too long."""
+    if status is None or status < 0:
+        return "died"
     return {0: "pass", KSFT_SKIP: "skip"}.get(status, "fail")
 
 

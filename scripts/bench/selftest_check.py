@@ -15,6 +15,7 @@ GOOD = "TAP version 13\n1..2\nok 1 even\n# noise\nok 2 late\n"
 KNOWN = "1..2\nok 1 even\nok 2 odd # SKIP no such thing\n"
 GAVE_UP = "1..2\nok 1 even\nBail out!\n"
 LATE = "1..2\nok 1 even\nnot ok 2 late\n"
+NINE_GOOD = ((GOOD, 0),) * 9
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,7 +25,9 @@ class Case:
     rust: tuple
     fails: bool
     suite: Suite = SUITE
-    again: tuple = ()  # of a repetition on rust
+    # If it is repeated; as often on both.
+    stock_again: tuple = ()
+    rust_again: tuple = ()
 
 
 CASES = (
@@ -56,31 +59,58 @@ CASES = (
     Case("a script passes", ("", 0), ("", 0), False, SCRIPT),
     Case("a script fails", ("", 1), ("", 1), True, SCRIPT),
     Case("a script is skipped", ("", 4), ("", 4), True, SCRIPT),
-    Case("a late one passes when repeated", (GOOD, 0), (LATE, 1), False,
-         again=(GOOD, 0)),
-    Case("a late one fails again", (GOOD, 0), (LATE, 1), True, again=(LATE, 1)),
+    Case("a late one fails once in ten runs", (GOOD, 0), (LATE, 1), False,
+         stock_again=NINE_GOOD, rust_again=NINE_GOOD),
+    Case("a late one fails as often on both", (GOOD, 0), (LATE, 1), False,
+         stock_again=(((LATE, 1),) * 5 + NINE_GOOD[:4]),
+         rust_again=(((LATE, 1),) * 5 + NINE_GOOD[:4])),
+    Case("a late one fails more often on rust", (GOOD, 0), (LATE, 1), True,
+         stock_again=NINE_GOOD,
+         rust_again=(((LATE, 1),) * 4 + NINE_GOOD[:5])),
+    Case("a late one fails more often on stock", (LATE, 1), (GOOD, 0), False,
+         stock_again=(((LATE, 1),) * 4 + NINE_GOOD[:5]),
+         rust_again=NINE_GOOD),
+    Case("a late one always fails on rust", (LATE, 1), (LATE, 1), True,
+         stock_again=(((LATE, 1),) * 8 + NINE_GOOD[:1]),
+         rust_again=((LATE, 1),) * 9),
+    Case("a late one always fails", (LATE, 1), (LATE, 1), True,
+         stock_again=((LATE, 1),) * 9, rust_again=((LATE, 1),) * 9),
+    Case("a late one fails, and is not repeated", (GOOD, 0), (LATE, 1), True),
     Case("another one fails when repeated", (GOOD, 0), (LATE, 1), True,
-         again=(GOOD.replace("ok 1", "not ok 1"), 1)),
+         stock_again=NINE_GOOD,
+         rust_again=(((GOOD.replace("ok 1", "not ok 1"), 1),) + NINE_GOOD[:8])),
+    Case("a late one is ended by a signal when repeated", (GOOD, 0), (LATE, 1),
+         True, stock_again=NINE_GOOD,
+         rust_again=(((GOOD, -11),) + NINE_GOOD[:8])),
     Case("one that gave up goes on when repeated", (GOOD, 0), (GAVE_UP, 1), False,
-         SHY, (GOOD, 0)),
+         SHY, NINE_GOOD, NINE_GOOD),
     Case("one that gave up does so again", (GOOD, 0), (GAVE_UP, 1), True, SHY,
-         (GAVE_UP, 1)),
+         NINE_GOOD, ((GAVE_UP, 1),) * 9),
     Case("one that gave up fails when repeated", (GOOD, 0), (GAVE_UP, 1), True,
-         SHY, (LATE, 1)),
+         SHY, NINE_GOOD, (((LATE, 1),) + NINE_GOOD[:8])),
+    Case("one that may give up is ended by a signal", (GOOD, 0), (GAVE_UP, -6),
+         True, SHY, NINE_GOOD, NINE_GOOD),
+    Case("one that may give up takes too long", (GOOD, 0), (GAVE_UP, None), True,
+         SHY, NINE_GOOD, NINE_GOOD),
+    Case("a late one fails, and then the suite is ended by a signal", (GOOD, 0),
+         (LATE, -11), True, SUITE, NINE_GOOD, NINE_GOOD),
     Case("only what depends on time is repeated", (GOOD, 0),
-         (GOOD.replace("ok 1", "not ok 1"), 1), True, again=(GOOD, 0)),
+         (GOOD.replace("ok 1", "not ok 1"), 1), True, SUITE, NINE_GOOD,
+         NINE_GOOD),
 )
 
 
 def finds(case):
     """Whether the comparison says that something is wrong."""
-    found = {name: ktap.parse(*said, case.suite.ktap)[0]
-             for name, said in (("stock", case.stock), ("rust", case.rust))}
-    if case.again and selftest_verdicts.to_repeat(case.suite, found["rust"]):
-        again, _ = ktap.parse(*case.again, case.suite.ktap)
-        found["rust"] = selftest_verdicts.merge(case.suite, found["rust"], again)
+    first = {"stock": case.stock, "rust": case.rust}
+    more = {"stock": case.stock_again, "rust": case.rust_again}
+    runs = {name: [ktap.parse(*said, case.suite.ktap)[0]]
+            for name, said in first.items()}
+    if selftest_verdicts.to_repeat(case.suite, runs):
+        for name, said in more.items():
+            runs[name] += [ktap.parse(*each, case.suite.ktap)[0] for each in said]
     return any(verdict.wrong
-               for verdict in selftest_verdicts.compare(case.suite, found))
+               for verdict in selftest_verdicts.compare(case.suite, runs))
 
 
 def run():

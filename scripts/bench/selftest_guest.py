@@ -48,15 +48,15 @@ def prepare():
     disk_image.empty(swap, SWAP)
     # All guests begin with the same disks.
     # With a thread for each CPU QEMU 7.2 would trip over its stale code (see
-    # arms.STALE_CODE) in each run: test_stress turns cpusets on and off.
+    # stale_code.py) in each run: test_stress turns cpusets on and off.
     return qemu.Machine("tcg", MEMORY, CPUS, threads="single", disks=tuple(
         f"file={path},format=raw,cache=unsafe,snapshot=on"
         for path in (root, swap)))
 
 
 def run(arm, machine, suites, name):
-    """The results of the suites in one guest, by name."""
+    """The results of the suites in one guest, in their order, and the guest's."""
     result = arms.boot(
         arm, machine, None, 1, name, [suite.name for suite in suites], KERNEL,
         timeout=60 + sum(suite.timeout for suite in suites))
-    return {suite["name"]: suite for suite in result["suites"]}, result
+    return result["suites"], result
