@@ -43,7 +43,7 @@ def start(number, options, until):
 
 def collect(torturers, patience):
     """Adds up what they did."""
-    done, refused = collections.Counter(), collections.Counter()
+    total = collections.defaultdict(collections.Counter)
     for pid, reads in torturers:
         if not select.select([reads], [], [], patience)[0]:
             raise Failed("a torturer does not end")
@@ -52,9 +52,9 @@ def collect(torturers, patience):
         if os.waitpid(pid, 0)[1] or not said:
             raise Failed("a torturer failed, see above")
         found = json.loads(said)
-        done.update(found["done"])
-        refused.update(found["refused"])
-    return done, refused
+        for name, counts in found.items():
+            total[name].update(counts)
+    return total
 
 
 def take_ids(count):
@@ -101,7 +101,7 @@ def work(arguments):
     print(f"# {before}", flush=True)
     until = time.monotonic() + options.duration
     torturers = [start(i, options, until) for i in range(options.n)]
-    done, refused = collect(torturers, options.duration * 2 + 300)
+    total = collect(torturers, options.duration * 2 + 300)
     print(f"# {time.monotonic() - until:.1f} s late, now clean up", flush=True)
     guest.retry(lambda: os.rmdir(TOP))
     balance.settle(before)
@@ -110,8 +110,8 @@ def work(arguments):
     after = guest.fields(STATS)
     return {
         "n": options.n, "cgroup": "v1" if options.v1 else "v2",
-        "implementation": "rust", "seed": options.seed, "done": done,
-        "refused": refused, "balance": before,
+        "implementation": "rust", "seed": options.seed, **total,
+        "balance": before,
         "counted": {name: after[name] - stats[name] for name in after},
         "oom_kills": guest.fields("/proc/vmstat").get("oom_kill", 0),
     }

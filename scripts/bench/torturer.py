@@ -29,8 +29,9 @@ EXPECTED = {errno.EBUSY, errno.EAGAIN, errno.ENOENT, errno.ENODEV, errno.ENOMEM,
             errno.ESRCH, errno.ENOSPC, errno.EINTR, errno.EOPNOTSUPP,
             errno.ENOTEMPTY, errno.EEXIST}
 
-# The status of a child that did not do what it was for.
-BROKEN = 99
+# The status of a child that did not do what it was for, and of one that the kernel
+# would not let.
+BROKEN, REFUSED = 99, 98
 
 # The steps, and how often each is taken.
 STEPS = {"create": 8, "remove": 6, "files": 6, "look": 8, "delete": 3,
@@ -39,6 +40,12 @@ STEPS = {"create": 8, "remove": 6, "files": 6, "look": 8, "delete": 3,
          "brink": 6, "hotplug": 2, "knob": 2, "debugfs": 2}
 # What would only be repeated by others.
 FIRST_ONLY = ("hotplug", "brink", "knob")
+# Not there in one of the versions of cgroups.
+NOT_IN = {"v1": ("kill",), "v2": ("soften",)}
+
+
+def steps_of(version):
+    return [name for name in STEPS if name not in NOT_IN[version]]
 
 
 def eat(size):
@@ -70,7 +77,11 @@ def eat_all(more):
 
 
 class Torturer:
-    """Has groups, mounts and children, and does one step after another."""
+    """Has groups, mounts and children, and does one step after another.
+
+    A step is a method that returns whether it did what it is for: there may be
+    nothing to do it with, or the kernel may refuse what it asks for.
+    """
 
     def __init__(self, number, seed, is_v1):
         self.random = random.Random(f"{seed}.{number}")
@@ -84,8 +95,10 @@ class Torturer:
         self.serial = 0
         self.done = collections.Counter()
         self.refused = collections.Counter()
-        self.steps = [getattr(self, name) for name, weight in STEPS.items()
-                      for _ in range(weight)
+        # Steps that took memory until somebody was killed for it.
+        self.killed = collections.Counter()
+        self.steps = [name for name in steps_of("v1" if is_v1 else "v2")
+                      for _ in range(STEPS[name])
                       if number == 0 or name not in FIRST_ONLY]
 
     def name(self):
@@ -105,22 +118,30 @@ class Torturer:
             status = 0
         except OSError as error:
             if is_expected(error):
-                status = 0
+                status = REFUSED
             else:
                 traceback.print_exc()
         except MemoryError:
-            status = 0
+            status = REFUSED
         except BaseException:  # pylint: disable=broad-exception-caught
             traceback.print_exc()
         os._exit(status)
 
     def wait(self, pid):
-        """It may well have been killed."""
-        if os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == BROKEN:
+        """Returns its status: it may well have been killed."""
+        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        if status == BROKEN:
             raise Failed("the child of a torturer failed, see above")
+        return status
 
     def run_in(self, group, function):
-        self.wait(self.in_group(group, function))
+        """Returns whether it was done to its end."""
+        return self.wait(self.in_group(group, function)) == 0
+
+    def take_in(self, group, function):
+        """For what takes memory, which is done, too, if it is killed for that."""
+        status = self.wait(self.in_group(group, function))
+        return status != REFUSED, status == -signal.SIGKILL
 
     def leaf(self):
         if not self.leaves:
@@ -144,7 +165,7 @@ class Torturer:
     def create(self):
         if len(self.leaves) + len(self.inner) >= MAX_GROUPS:
             self.remove()
-            return
+            return False
         path = self.new_group()
         depth = path.count("/") - self.top.count("/")
         if self.random.random() < 0.3 and depth < MAX_DEPTH:
@@ -156,13 +177,16 @@ class Torturer:
             # So that some are in excess when they go.
             if self.v1 and self.random.random() < 0.5:
                 self.set_soft_limit(path, 0)
+        return True
 
     def remove(self):
         known = self.leaves if self.random.random() < 0.8 else self.inner[1:]
-        if known:
-            path = self.random.choice(known)
-            os.rmdir(path)
-            (self.leaves if path in self.leaves else self.inner).remove(path)
+        if not known:
+            return False
+        path = self.random.choice(known)
+        os.rmdir(path)
+        (self.leaves if path in self.leaves else self.inner).remove(path)
+        return True
 
     def move(self):
         if len(self.children) < MAX_CHILDREN:
@@ -170,16 +194,19 @@ class Torturer:
                                                lambda: time.sleep(60)))
         pid = self.random.choice(self.children)
         guest.write(f"{self.leaf()}/cgroup.procs", str(pid))
+        return True
 
     def end(self):
-        if self.children:
-            pid = self.children.pop(self.random.randrange(len(self.children)))
-            os.kill(pid, signal.SIGKILL)
-            self.wait(pid)
+        if not self.children:
+            return False
+        pid = self.children.pop(self.random.randrange(len(self.children)))
+        os.kill(pid, signal.SIGKILL)
+        self.wait(pid)
+        return True
 
     def kill(self):
-        if not self.v1:
-            guest.write(f"{self.leaf()}/cgroup.kill", "1")
+        guest.write(f"{self.leaf()}/cgroup.kill", "1")
+        return True
 
     # ---- mounts and objects
 
@@ -187,7 +214,7 @@ class Torturer:
         """Where a file system is new, its first object comes from a group."""
         if len(self.mounts) >= MAX_MOUNTS:
             self.unmount()
-            return
+            return False
         name = self.name()
         where = f"{self.place}/m{name}"
         os.mkdir(where)
@@ -196,17 +223,21 @@ class Torturer:
         # or frees them.
         data = f"none,name=t{self.number}.{name}" if kind == "cgroup" else None
         self.run_in(self.leaf(), lambda: guest.mount(kind, where, data))
+        # Its child may have been killed behind that.
         if os.path.ismount(where):
             self.mounts[where] = kind
-        else:
-            os.rmdir(where)
+            return True
+        os.rmdir(where)
+        return False
 
     def unmount(self):
-        if self.mounts:
-            where = self.random.choice(list(self.mounts))
-            guest.umount(where)
-            del self.mounts[where]
-            os.rmdir(where)
+        if not self.mounts:
+            return False
+        where = self.random.choice(list(self.mounts))
+        guest.umount(where)
+        del self.mounts[where]
+        os.rmdir(where)
+        return True
 
     def files(self):
         place, name = self.place_for_files(), self.name()
@@ -219,7 +250,7 @@ class Torturer:
                 if not keep:
                     os.unlink(path)
 
-        self.run_in(self.leaf(), work)
+        return self.run_in(self.leaf(), work)
 
     def look(self):
         """At names that are there and others that are not, of which objects are
@@ -234,13 +265,14 @@ class Torturer:
             for i in range(count):
                 os.path.exists(f"{where}/{name}.{i}")
 
-        self.run_in(self.leaf(), work)
+        return self.run_in(self.leaf(), work)
 
     def delete(self):
         place = self.place_for_files()
-        for name in os.listdir(place):
-            if "." in name:
-                os.unlink(f"{place}/{name}")
+        names = [name for name in os.listdir(place) if "." in name]
+        for name in names:
+            os.unlink(f"{place}/{name}")
+        return bool(names)
 
     # ---- memory
 
@@ -251,17 +283,19 @@ class Torturer:
         else:
             file = self.random.choice(("memory.max", "memory.high"))
         guest.write(f"{self.leaf()}/{file}", str(value))
+        return True
 
     def unlimit(self):
         file, value = ("memory.limit_in_bytes", "-1") if self.v1 else \
             ("memory.max", "max")
         guest.write(f"{self.leaf()}/{file}", value)
+        return True
 
     def soften(self):
         """Fails while soft limits are off."""
-        if self.v1:
-            self.set_soft_limit(self.any_group(), self.random.choice(
-                (-1, 0, 0, MIB, 8 * MIB)))
+        self.set_soft_limit(self.any_group(), self.random.choice(
+            (-1, 0, 0, MIB, 8 * MIB)))
+        return True
 
     def set_soft_limit(self, group, value):
         guest.write(f"{group}/memory.soft_limit_in_bytes", str(value))
@@ -270,17 +304,27 @@ class Torturer:
         file = "memory.force_empty" if self.v1 else "memory.reclaim"
         guest.write(f"{self.any_group()}/{file}",
                     str(self.random.choice((1, 4)) * MIB))
+        return True
 
     def memory(self):
         size = self.random.choice((1, 4, 16)) * MIB
-        self.run_in(self.leaf(), lambda: eat(size))
+        done, killed = self.take_in(self.leaf(), lambda: eat(size))
+        self.killed["memory"] += killed
+        return done
 
     def drop(self):
         guest.write("/proc/sys/vm/drop_caches", self.random.choice("123"))
+        return True
 
     def brink(self):
+        """At first all of what the kernel keeps in reserve, for which somebody is
+        killed."""
         more = self.random.choice((1, 4, 64)) * MIB
-        self.run_in(self.eater, lambda: eat_all(more))
+        if not self.killed["brink"]:
+            more = 64 * MIB
+        done, killed = self.take_in(self.eater, lambda: eat_all(more))
+        self.killed["brink"] += killed
+        return done
 
     # ---- the machine
 
@@ -288,9 +332,11 @@ class Torturer:
         guest.write(CPU, "0")
         time.sleep(self.random.random() / 10)
         guest.write(CPU, "1")
+        return True
 
     def knob(self):
         guest.write(KNOB, self.random.choice("011"))
+        return True
 
     def debugfs(self):
         guest.read(STATS)
@@ -300,31 +346,35 @@ class Torturer:
                 file.flush()
                 file.seek(0)
             file.read()
+        return True
 
     # ---- from the beginning to the end
 
     def work(self, until):
-        """Returns how often what was done, and what was refused."""
+        """Returns how often what was done, what was refused, and for what
+        processes were killed."""
         os.mkdir(self.place)
         os.mkdir(self.top)
         if not self.v1:
             guest.write(f"{self.top}/cgroup.subtree_control", "+memory")
         os.mkdir(self.eater)
-        # One of them takes each step at least once.
+        # One of them takes each step until it was done once, each second time.
         todo = [] if self.number else list(dict.fromkeys(self.steps))
-        self.random.shuffle(todo)
+        turn = 0
         while time.monotonic() < until:
-            step = todo.pop() if todo else self.random.choice(self.steps)
-            self.done[step.__name__] += 1
+            turn += 1
+            step = self.random.choice(todo if todo and turn % 2 else self.steps)
             try:
-                step()
+                if getattr(self, step)():
+                    self.done[step] += 1
             except OSError as error:
                 if not is_expected(error):
                     raise
-                self.refused[f"{step.__name__}: "
-                             f"{errno.errorcode[error.errno]}"] += 1
+                self.refused[f"{step}: {errno.errorcode[error.errno]}"] += 1
+            todo = [name for name in todo if not self.done[name]]
         self.clean()
-        return {"done": self.done, "refused": self.refused}
+        return {"done": self.done, "refused": self.refused,
+                "killed": self.killed}
 
     def clean(self):
         while self.children:
