@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """Judges a KUnit run from what the kernel printed, not from kunit.py's status.
 
-Usage: kunit_check.py ARCH STATUS KERNEL-LOG JUNIT-XML RESULT
+Usage: kunit_check.py ARCH STATUS KERNEL-LOG JUNIT-XML RESULT [GLOB]
 
+The kernel's .config is beside its log, and says which suites must have run; GLOB
+is what kunit.py was told to run of them.
 Prints the counts, and writes them to the file RESULT as "PASSED FAILED".
 """
 
@@ -15,6 +17,8 @@ import xml.etree.ElementTree as ET
 
 sys.path.insert(1, str(pathlib.Path(__file__).resolve().parent / 'bench'))
 
+import kunit_suites
+import kunit_suites_selftest
 import splats
 
 # Suites race threads, which means nothing on one CPU.
@@ -31,8 +35,11 @@ def read(path):
         return file.read()
 
 
-def complaints(log):
+def complaints(log, config, arch, glob='*'):
     """What is wrong with the run as a whole, one line each."""
+    wrong = kunit_suites_selftest.run()
+    if wrong:
+        yield wrong
     if 'KTAP version' not in log:
         yield 'the kernel printed no KTAP: it did not reach the tests'
         return
@@ -45,6 +52,8 @@ def complaints(log):
         yield 'the KTAP plan is missing'
     elif done != plans[0]:
         yield f'{done} of {plans[0]} suites finished'
+    yield from kunit_suites.complaints('\n'.join(lines),
+                                       kunit_suites.expected(config, glob), arch)
     splat = splats.first(log)
     if splat:
         yield f'kernel: {splat}'
@@ -70,10 +79,11 @@ def cases(path):
 
 def main():
     """Returns 0 if every case passed in a sound run."""
-    arch, status, log_path, junit, result = sys.argv[1:]
+    arch, status, log_path, junit, result, *glob = sys.argv[1:]
     log = read(log_path)
     passed, failed, skipped = cases(junit)
-    wrong = list(complaints(log))
+    config = pathlib.Path(log_path).with_name('.config')
+    wrong = list(complaints(log, config, arch, *glob))
     if not passed and not failed:
         wrong.append('no test case ran')
     if status != '0' and not failed and not wrong:

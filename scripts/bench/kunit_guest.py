@@ -16,8 +16,8 @@ import kunit_check  # pylint: disable=wrong-import-position
 ARGUMENTS = ("numa=fake=2", "kunit.enable=1", "kunit.autorun=1",
              "kunit_shutdown=reboot", "kunit.filter_glob=mm_reclaim*",
              "mm_reclaim_test.hits_percent=10")
-SUITE = re.compile(r"^(?:\[[ .0-9]+\] )?# Totals: pass:(\d+) fail:(\d+)", re.M)
-FAILED = re.compile(r"^(?:\[[ .0-9]+\] )? *not ok \d+ (\S+)", re.M)
+SUITE = re.compile(r"^(?:\[[ .0-9]+\] )?# Totals: pass:(\d+) fail:(\d+)", re.MULTILINE)
+FAILED = re.compile(r"^(?:\[[ .0-9]+\] )? *not ok \d+ (\S+)", re.MULTILINE)
 
 
 def run(arm, machine, initrd, name, duration_ms, timeout):
@@ -32,7 +32,7 @@ def run(arm, machine, initrd, name, duration_ms, timeout):
     failed = FAILED.search(console)
     why = arms.trouble(ended) or \
         (f"the case {failed[1]} failed" if failed else None) or \
-        next(kunit_check.complaints(console), None)
+        next(kunit_check.complaints(console, arm.config, "x86_64"), None)
     totals = [tuple(map(int, match.groups())) for match in SUITE.finditer(console)]
     if not why and not sum(passed for passed, _ in totals):
         why = "no case ran"
