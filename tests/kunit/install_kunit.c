@@ -2,9 +2,9 @@
 /*
  * Installing units against each other, in the same slot and in others.
  *
- * Whoever wins, each id that was installed has exactly one unit afterwards: a
- * bit or deferred work that a thread put into the unit, as it saw it after its
- * own install, is found by all.
+ * Whoever wins, and whoever is refused memory on the way, each id that was
+ * installed has exactly one unit afterwards: a bit or deferred work that a thread
+ * put into the unit, as it saw it after its own install, is found by all.
  */
 #include <linux/cpumask.h>
 #include <linux/mm.h>
@@ -32,6 +32,7 @@ enum install_kind { SAME_ID, SAME_UNIT, NEXT_UNIT, NR_KINDS };
  * @serial: to name groups
  * @rounds: rounds that this group was used
  * @nr_units: units on each node that this group must have
+ * @poor: the group is not allowed any memory until it was refused some
  * @kind: of this round
  * @first: the lowest id that is used; no shrinker has one as high
  * @id: what each thread installs, in each round
@@ -43,6 +44,7 @@ struct install {
 	unsigned int		serial;
 	int			rounds;
 	unsigned long		nr_units;
+	bool			poor;
 	enum install_kind	kind;
 	int			first;
 	int			id[NR_ROUNDS][RACE_MAX_THREADS];
@@ -59,12 +61,15 @@ static void install_one(struct race_thread *thread)
 	int ret = -ENOMEM, nid;
 
 	race_jitter(thread);
-	if (!race_random(thread, 4)) {
+	if (in->poor || !race_random(thread, 4)) {
 		/* Without waiting it may fail, but then it must work again. */
 		ret = install_shrinker_unit(memcg, id,
 					    GFP_NOWAIT | __GFP_NOWARN);
 		thread->hits[WITHOUT_WAITING]++;
 		thread->hits[REFUSED] += !!ret;
+		/* The others are at it: they may still be refused, or not. */
+		if (in->poor)
+			page_counter_set_max(&memcg->memory, PAGE_COUNTER_MAX);
 	}
 	if (ret)
 		ret = install_shrinker_unit(memcg, id, GFP_KERNEL);
@@ -155,6 +160,7 @@ static void install_prepare(struct race *race)
 {
 	struct race_thread *thread = &race->threads[0];
 	struct install *in = race->priv;
+	struct page_counter *memory;
 	int i, base, index;
 	char name[16];
 
@@ -167,6 +173,16 @@ static void install_prepare(struct race *race)
 		in->rounds = 0;
 		in->nr_units = 0;
 		memset(in->added, 0, sizeof(in->added));
+		/*
+		 * Its units are charged to it: at a limit of what it has, what
+		 * cannot wait for reclaim gets no memory. Only in the first
+		 * round, as then each CPU has some charged in advance.
+		 */
+		memory = &in->group.memcg->memory;
+		in->poor = !page_counter_set_max(memory,
+						 page_counter_read(memory));
+	} else {
+		in->poor = false;
 	}
 
 	/*
@@ -224,7 +240,7 @@ static void install_race(struct kunit *test)
 			[WITHOUT_WAITING] = "of them that could not wait",
 			[REFUSED] = "of these that were refused",
 		},
-		.min_hits = { 5000, 2500, 1000, 0 },
+		.min_hits = { 5000, 2500, 1000, 20 },
 		.priv = in,
 	};
 	race_run(race);
