@@ -222,8 +222,9 @@ int bench_shrinker_debug(struct bench_debugfs *debugfs, const char *prefix);
 /* Mounts debugfs if none of the files that are looked at is there. */
 void bench_find_debugfs(void);
 
-/* map_debug.c: returns 0, -1 (failed) or 1 (there are no such files). */
+/* map_debug.c: these return 0, -1 (failed) or 1 (there are no such files). */
 int bench_map_debug(struct bench_debugfs *debugfs);
+int bench_map_lost(long long *lost);
 
 /* guest.c: for the first process of a guest; only its child returns. */
 void bench_guest_init(void);

@@ -152,6 +152,34 @@ static int check_one_group(u64 group)
 	return ret;
 }
 
+/*
+ * The bytes of units that are in no map: those that wait for a grace period, and
+ * those that were lost.
+ */
+int bench_map_lost(long long *lost)
+{
+	struct stats stats = {};
+	unsigned int lines;
+	long long bytes;
+	u64 other;
+	int ret;
+	FILE *f;
+
+	bench_find_debugfs();
+	if (access(stats_file, F_OK))
+		return 1;
+
+	f = fopen(maps_file, "re");
+	if (!f)
+		return bench_error("cannot read %s", maps_file);
+	ret = read_maps(f, 0, &lines, &other, &bytes);
+	fclose(f);
+	if (ret || read_stats(&stats))
+		return -1;
+	*lost = stats.bytes - stats.table_bytes - bytes;
+	return 0;
+}
+
 int bench_map_debug(struct bench_debugfs *debugfs)
 {
 	struct stats stats = {};
