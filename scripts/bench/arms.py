@@ -50,6 +50,8 @@ class Arm:
 
 ARMS = {arm.name: arm for arm in (
     Arm("stock", "stock", "", "the C implementation"),
+    Arm("again", "stock", "", "the C implementation once more, to see how much two "
+        "runs of it differ"),
     Arm("rust", "rust", "", "this project"),
     Arm("exhaustive", "verify", "mm_reclaim=exhaustive",
         "this project ignoring its maps: every shrinker for every group, "

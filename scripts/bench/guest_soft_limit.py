@@ -8,6 +8,7 @@ again, /dev/vdc is for swap.
 """
 
 import argparse
+import contextlib
 import ctypes
 import errno
 import fcntl
@@ -30,6 +31,9 @@ SWAP = "/dev/vdc"
 CHUNKS = 100
 # What the eater leaves, as in the series.
 LEFT = 400 * MIB
+TRACING = "/sys/kernel/tracing"
+# Is called for each group that reclaim visits.
+VISIT = "shrink_slab"
 NO_LIMIT = "-1"
 TRIES = 20
 TICK = 1 / os.sysconf("SC_CLK_TCK")
@@ -45,6 +49,34 @@ def system_time():
     """Of all CPUs, in seconds: kswapd is part of it."""
     numbers = guest.read("/proc/stat").splitlines()[0].split()[1:]
     return sum(int(numbers[i]) for i in (2, 5, 6)) * TICK
+
+
+def reclaimed():
+    """The bytes that reclaim has taken so far."""
+    found = guest.fields("/proc/vmstat")
+    return PAGE * sum(found.get(f"pgsteal_{who}", 0) for who in
+                      ("kswapd", "direct", "khugepaged", "proactive"))
+
+
+@contextlib.contextmanager
+def counted(symbol, found):
+    """Appends to `found` how often the kernel's function is called meanwhile."""
+    if not os.path.exists(f"{TRACING}/kprobe_events"):
+        guest.mount("tracefs", TRACING)
+    event = f"{TRACING}/events/mm_reclaim/visits/enable"
+    guest.write(f"{TRACING}/kprobe_events", f"p:mm_reclaim/visits {symbol}\n")
+    guest.write(event, "1")
+    try:
+        yield
+        # <event> <hits> <missed>
+        for line in guest.read(f"{TRACING}/kprobe_profile").splitlines():
+            name, hits, missed = line.split()
+            if name == "visits":
+                check(not int(missed), f"{missed} calls of {symbol} were missed")
+                found.append(int(hits))
+    finally:
+        guest.write(event, "0")
+        guest.write(f"{TRACING}/kprobe_events", "\n")
 
 
 # ---- what the processes do
@@ -164,25 +196,34 @@ def among_empty(options):
     writer = Group("writer", options.soft)
 
     def repeat():
-        system, elapsed = [], []
+        """Times, and in a run of its own, as a probe takes time, the groups that
+        are visited while a GiB is reclaimed."""
+        system, elapsed, visits = [], [], []
         for _ in range(options.repeats):
             drop_caches()
             before = system_time()
             elapsed.append(writer.run(write_stream, total * 2)["elapsed"])
             system.append(system_time() - before)
-        return system, elapsed
+        drop_caches()
+        before = reclaimed()
+        with counted(VISIT, visits):
+            writer.run(write_stream, total * 2)
+        taken = reclaimed() - before
+        check(taken, "nothing was reclaimed for the writer")
+        return system, elapsed, [number * (1 << 30) / taken for number in visits]
 
     # The kernel learns how fast the disk is.
     writer.run(write_stream, total * 2)
-    none_system, none = repeat()
+    none_system, none, none_visits = repeat()
     before = system_time()
     for number in range(options.n):
         Group(f"empty{number}")
     create = system_time() - before
-    some_system, some = repeat()
+    some_system, some, some_visits = repeat()
     return {
         "none_system": none_system, "none": none, "some_system": some_system,
         "some": some, "create_system": [create], "mib": [total * 2 // MIB],
+        "none_visits": none_visits, "some_visits": some_visits,
     }, {}
 
 

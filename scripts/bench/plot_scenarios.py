@@ -78,7 +78,8 @@ def against_n(figure, found):
 def against_k(figure, found):
     axes = figure.subplots()
     case = next(iter(found["summary"]))
-    ks = {int(metric.removeprefix("busy")): metric for metric in found["metrics"]}
+    ks = {int(metric.removeprefix("busy")): metric for metric in found["metrics"]
+          if metric.startswith("busy")}
     measured = [k for k in ks if k and any(
         spread_of(found, case, arm, ks[k]) for arm in STYLE)]
     for arm, style in STYLE.items():

@@ -98,8 +98,9 @@ def drops(table, arm, n):
 
 
 def goal_table(found):
-    rows = [["Expected of rust", "found", "verdict"]]
-    rows += [[goal["goal"], goal["found"], goal["verdict"]] for goal in found]
+    rows = [["Expected of rust", "found", "verdict", "decides"]]
+    rows += [[goal["goal"], goal["found"], goal["verdict"],
+              "yes" if goal.get("decides") else "no"] for goal in found]
     return markdown(rows)
 
 

@@ -6,7 +6,7 @@ import dataclasses
 import statistics
 from collections.abc import Callable
 
-from goals import factor, verdict
+from goals import noise_text, noisy, spread_text
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,13 +71,12 @@ def over(above, below):
 
 
 def below(table, case, name, metric, limit, unit, arm="rust"):
-    """A goal for one arm alone."""
-    found = table.spread(arm, case, metric)
-    return {"goal": f"{name}: at most {limit:g} {unit}",
+    """A goal for a time, or what depends on it, of one arm alone."""
+    found, noise = table.spread(arm, case, metric), table.noise(case, metric)
+    return {"goal": f"{name}: at most {limit:g} {unit}", "decides": False,
             "found": "-" if found is None else
-                     f"{factor(found['median'])} {unit} "
-                     f"({factor(found['min'])} to {factor(found['max'])})",
-            "verdict": verdict(found, found and found["median"] <= limit)}
+                     spread_text(found, unit) + noise_text(noise),
+            "verdict": noisy(found and found["median"], limit, noise)}
 
 
 def sources(chosen):

@@ -54,12 +54,19 @@ def doubts_of(result):
                "after the drops")
 
 
-def build(results, machine, quick, chosen, scenarios, skipped, failed):
-    """The content of the JSON file."""
+def all_goals(report):
+    return [goal for found in report["scenarios"].values()
+            for goal in found["goals"]]
+
+
+def build(results, machine, options, scenarios, skipped, failed):
+    """The content of the JSON file. Goals are those of the cases that were
+    chosen, measured or not."""
     found = {}
-    for scenario in chosen:
+    for scenario in options.scenarios:
         table = table_of(scenario, results)
-        cases = scenarios[scenario.source or scenario.name].cases(quick)
+        source = scenario.source or scenario.name
+        cases = [case for name, case in options.cases if name == source]
         found[scenario.name] = {
             "title": scenario.title, "about": scenario.about,
             "metrics": {metric: {"label": label, "unit": unit}
@@ -69,10 +76,10 @@ def build(results, machine, quick, chosen, scenarios, skipped, failed):
                                    "memory_mib": case.memory}
                       for case in cases},
             "plot": scenario.plot, "plotted": scenario.plotted,
-            "goals": scenario.goals(table, cases),
+            "goals": scenario.goals(table, cases) if cases else [],
             "summary": summarize(table),
         }
-    return {"machine": machine, "quick": quick, "scenarios": found,
+    return {"machine": machine, "quick": options.quick, "scenarios": found,
             "skipped": skipped, "failed": failed,
             "doubts": [f"{result['arm']}, {result['case']}, round "
                        f"{result['round']}: {doubt}" for result in results
@@ -85,7 +92,7 @@ def text(report, scenarios, notes):
     parts = [describe_host(report["machine"]), notes]
     if report["quick"]:
         parts.append("This is the short form (QUICK=1): its sizes are too "
-                     "small for most of the goals.")
+                     "small for most of the goals that are about times.")
     for name, found in report["scenarios"].items():
         table = table_of(scenarios[name], report["results"])
         parts.append(f"## {found['title']} ({name})\n\n{found['about']}")

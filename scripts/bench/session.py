@@ -10,9 +10,11 @@ import subprocess
 import sys
 
 import arms
+import goals
+import goals_selftest
 import initramfs
 import qemu
-from common import LOGS, OUT, ROOT, BenchError, tail
+from common import LOGS, OUT, ROOT, BenchError, record, tail
 
 
 def cpu_model():
@@ -60,6 +62,7 @@ def choose_arms(parser, names, known):
 def begin(options, logs):
     """Checks what is needed, and removes old logs. Returns a guard to close at
     the end, the initramfs, and the accelerator."""
+    goals_selftest.run()
     qemu.check()
     arms.check_images(options.arms)
     arms.check_configs(options.arms)
@@ -70,6 +73,25 @@ def begin(options, logs):
     accel = qemu.choose_accel(
         options.accel, lambda accel: arms.probe(options.arms[0], initrd, accel))
     return guard, initrd, accel
+
+
+def conclude(name, found, choice, compared, failed=()):
+    """Says what decides whether the run fails, counts it for CI, and returns the
+    exit status. `compared` are the arms that the goals are about."""
+    met, missed = goals.judge(found, choice, compared)
+    for goal in missed:
+        print(f"FAILED: {goal['goal']}: {goal['verdict']}, found: "
+              f"{goal['found']}")
+    for text in failed:
+        print(f"FAILED: {text}")
+    bad = len(missed) + len(failed)
+    if met or bad:
+        print(f"{met} goals that decide are met, {bad} not; times are reported "
+              "only")
+    else:
+        print("no goal was judged: not all arms that they compare were measured")
+    record(name, met, bad)
+    return 1 if bad else 0
 
 
 def rotated(choice, turn):

@@ -26,7 +26,8 @@ def growth(result, value):
 def calls(result, symbol):
     """Calls in one idle write of 2, or None where they cannot be counted.
 
-    A function may be in parts (do_shrink_slab.part.0): the sum of them.
+    A function may be in parts (do_shrink_slab.part.0): the sum of them. What else
+    goes on in the guest only adds to a count: the smaller one is right.
     """
     counts = []
     for probe in result["calls"]:
@@ -34,7 +35,7 @@ def calls(result, symbol):
             continue
         if "unavailable" in probe or probe["missed"]:
             return None
-        counts.append(probe["hits"][-1])
+        counts.append(min(probe["hits"]))
     return sum(counts) if counts else None
 
 
@@ -133,6 +134,12 @@ class Table:
                 return None
             ratios.append(one / other)
         return spread(ratios)
+
+    def noise(self, n, metric, arm="stock", twin="again"):
+        """By how many times a metric differs within a round at most, where it is
+        taken from two guests with the same kernel; None if it was not."""
+        ratio = self.ratio(arm, twin, n, metric)
+        return ratio and max(max(value, 1 / value) for value in ratio["values"])
 
     def exponent(self, arm, metric, low=1000):
         """The slope against N in a log-log plot, over the N from `low`."""

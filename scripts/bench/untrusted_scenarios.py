@@ -4,12 +4,10 @@ a neighbour, on stock and on this project. The programs are in guest_untrusted.p
 which also fails if memory that is not charged exceeds what is documented.
 """
 
-from goals import ratio_goal
-from scenario import Case, Scenario, below, median, named, one_of, over
+from goals import at_most, not_slower, ratio_goal, verdict
+from scenario import Case, Scenario, median, named, one_of, over
 from stats import MIB
 
-# Single times in a guest of two CPUs differ by this much.
-NOISE = 1.25
 # Of all that a container has the kernel keep for it, what the maps add and
 # nobody pays for.
 SHARE = 0.01
@@ -58,9 +56,9 @@ def beside_goals(table, cases):
         for metric, what in (("reclaim_attacked", "memory.reclaim"),
                              ("drop_attacked", "drop_caches"),
                              ("come_and_go_attacked", "a group and a mount")):
-            found.append(ratio_goal(
+            found.append(not_slower(
                 table, case.label, f"{case.label}: {what} beside the container "
-                "not slower than on stock", metric, 1 / NOISE, "faster"))
+                "not slower than on stock", metric))
     return found
 
 
@@ -97,12 +95,12 @@ def pay_cases(quick):
 def pay_goals(table, cases):
     found = []
     for case in cases:
-        found.append(below(table, case.label, f"{case.label}: of what is charged, "
-                           "what the maps add uncharged", "share", SHARE,
-                           "of it"))
+        found.append(at_most(table, case.label, f"{case.label}: of what is "
+                             "charged, what the maps add uncharged", "share",
+                             SHARE, "of it"))
         found.append(ratio_goal(table, case.label, f"{case.label}: maps not "
                                 "larger than on stock", "maps_all", 1.0,
-                                "smaller"))
+                                "smaller", decides=True))
     return found
 
 
@@ -112,6 +110,14 @@ def limit_cases(_quick):
     return [Case("1024 mounts, 500 groups, room for 2 MiB", 1,
                  ("--mounts", "1024", "--groups", "500", "limit"), 1024,
                  timeout=600)]
+
+
+def limit_goals(table, cases):
+    """The guest itself looks at how much the maps took."""
+    killed = table.spread("rust", cases[0].label, "killed")
+    return [{"goal": "the container is killed at its limit", "decides": True,
+             "found": "-" if not killed else f"{killed['min']:g} of 1",
+             "verdict": verdict(killed, killed and killed["min"] == 1)}]
 
 
 SCENARIOS = named((
@@ -168,5 +174,5 @@ SCENARIOS = named((
         {"killed": ("killed", "", one_of("killed")),
          "grown": ("maps, by the names", "MiB", mib("grown")),
          "left": ("- left when it is gone", "MiB", mib("left"))},
-        lambda table, cases: [], limit_cases, plotted=("grown", "left")),
+        limit_goals, limit_cases, plotted=("grown", "left")),
 ))

@@ -213,6 +213,7 @@ void bench_shrink_caches(const struct bench_memory *memory);
 /* calls.c */
 bool bench_is_rust(void);
 void bench_count_calls(struct bench_result *result);
+int bench_record_calls(struct bench_result *result, const char *name);
 
 /*
  * shrinker_debug.c: for the shrinkers whose name has this prefix. Returns 0, -1

@@ -46,6 +46,9 @@ static int measure(const struct bench_site *site, unsigned int k,
 	snprintf(name, sizeof(name), "busy%u", k);
 	if (bench_sample_drops(result, name))
 		return -1;
+	snprintf(name, sizeof(name), "calls%u", k);
+	if (bench_record_calls(result, name))
+		return -1;
 
 	/* The next k starts with none. */
 	if (bench_empty(&found) < 0)

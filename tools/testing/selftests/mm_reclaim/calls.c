@@ -12,6 +12,7 @@
 
 #include "bench.h"
 
+static const char shrink[] = "do_shrink_slab";
 static const char *tracefs;
 
 static bool find_tracefs(void)
@@ -52,7 +53,6 @@ static void add_probe(struct bench_result *result, const char *symbol)
  */
 static void find_symbols(struct bench_result *result)
 {
-	static const char name[] = "do_shrink_slab";
 	char line[512], symbol[64];
 	FILE *f;
 
@@ -61,9 +61,9 @@ static void find_symbols(struct bench_result *result)
 		while (fgets(line, sizeof(line), f)) {
 			if (sscanf(line, "%*s %*c %63s", symbol) != 1)
 				continue;
-			if (strncmp(symbol, name, strlen(name)))
+			if (strncmp(symbol, shrink, strlen(shrink)))
 				continue;
-			if (symbol[strlen(name)] && symbol[strlen(name)] != '.')
+			if (symbol[strlen(shrink)] && symbol[strlen(shrink)] != '.')
 				continue;
 			if (!strstr(symbol, ".cold") &&
 			    result->nr_probes < BENCH_MAX_PROBES - 1)
@@ -72,7 +72,7 @@ static void find_symbols(struct bench_result *result)
 		fclose(f);
 	}
 	if (!result->nr_probes)
-		add_probe(result, name);
+		add_probe(result, shrink);
 	add_probe(result, "super_cache_count");
 }
 
@@ -211,6 +211,8 @@ void bench_count_calls(struct bench_result *result)
 {
 	unsigned int i;
 
+	memset(result->probes, 0, sizeof(result->probes));
+	result->nr_probes = 0;
 	find_symbols(result);
 	if (!find_tracefs()) {
 		for (i = 0; i < result->nr_probes; i++)
@@ -225,4 +227,27 @@ void bench_count_calls(struct bench_result *result)
 	measure(result);
 	for (i = 0; i < result->nr_probes; i++)
 		clear_probe(i);
+}
+
+/* As a series. There is none where they can't be counted. */
+int bench_record_calls(struct bench_result *result, const char *name)
+{
+	u64 hits[BENCH_COUNTED] = {};
+	unsigned int i, round;
+
+	bench_count_calls(result);
+	for (i = 0; i < result->nr_probes; i++) {
+		const struct bench_probe *probe = &result->probes[i];
+
+		if (strncmp(probe->symbol, shrink, strlen(shrink)))
+			continue;
+		if (probe->why[0] || probe->missed) {
+			bench_note("calls of %s: unavailable (%s)\n", probe->symbol,
+				   probe->why[0] ? probe->why : "missed");
+			return 0;
+		}
+		for (round = 0; round < BENCH_COUNTED; round++)
+			hits[round] += probe->hits[round];
+	}
+	return bench_record(result, name, hits, BENCH_COUNTED);
 }
