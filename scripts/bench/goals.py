@@ -62,7 +62,7 @@ def no_more(table, at, text, metric, unit, arm="rust"):
     ours, stock = (table.spread(name, at, metric) for name in (arm, "stock"))
     both = ours and stock
     return {"goal": f"{text}: no more than on stock", "decides": True,
-            "found": f"{ours['min']:g} {unit}, {stock['min']:g} on stock"
+            "found": f"{ours['min']:.0f} {unit}, {stock['min']:.0f} on stock"
                      if both else "-",
             "verdict": verdict(both or None, both and
                                ours["min"] <= stock["min"])}
@@ -137,7 +137,7 @@ def counts(table):
             found.append({
                 "goal": f"N = {n}: without maps each shrinker is called for each "
                         f"group, {n * n} times or more",
-                "found": "-" if not calls else f"{calls['min']:g} calls",
+                "found": "-" if not calls else f"{calls['min']:.0f} calls",
                 "decides": True,
                 "verdict": verdict(calls, calls and calls["min"] >= n * n)})
     return found
