@@ -131,9 +131,14 @@ def parse(console):
     return None
 
 
+def complaint(ended):
+    """The first that the kernel says of what went wrong, or None."""
+    return splats.first(races.without_known(ended.console))
+
+
 def trouble(ended):
-    """What the kernel says that went wrong, or None."""
-    splat = splats.first(races.without_known(ended.console))
+    """What went wrong with the kernel, or None."""
+    splat = complaint(ended)
     if splat:
         return f"the guest's kernel says \"{splat}\""
     if ended.timed_out:
@@ -179,7 +184,7 @@ def start(arm, machine, initrd, log, arguments, timeout):
     for retries in range(stale_code.RETRIES + 1):
         ended = qemu.run(machine, arm.image, initrd, append, timeout, log)
         if retries == stale_code.RETRIES or \
-           not stale_code.was_run(machine, ended):
+           not stale_code.was_run(machine, ended, complaint(ended)):
             break
         kept = log.rename(log.with_suffix(f".stale{retries + 1}.log"))
         print(f" (QEMU {'.'.join(map(str, qemu.release()))} ran stale code, see "

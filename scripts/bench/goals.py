@@ -147,7 +147,8 @@ def check(table):
     found = counts(table)
     if N not in table.sizes:
         return found
-    return found + [
+    return [
+        *found,
         at_least(table, "idle drop_caches 2", "idle2", 12, "faster"),
         at_least(table, "drop_caches 2, nothing left at all", "empty2", 12,
                  "faster"),

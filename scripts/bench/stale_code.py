@@ -12,8 +12,6 @@ whatever it complained about before.
 import re
 
 import qemu
-import races
-import splats
 
 RETRIES = 3
 FIXED_IN = (8, 1, 0)
@@ -23,19 +21,11 @@ CODE = re.compile(r"\bCode: ((?:[0-9a-f]{2} )*)<[0-9a-f]{2}>")
 INT3 = "cc"
 
 
-def is_in(console):
-    """Whether the first that a kernel says is an int3 which is not in memory."""
-    lines = races.without_known(console).splitlines()
-    first = next((number for number, line in enumerate(lines)
-                  if splats.SPLATS.search(line)), None)
-    if first is None or not OOPS.search(lines[first]):
+def was_run(machine, ended, complaint, release=None):
+    """Whether this is why the guest ended. `complaint` is the first that its kernel
+    has, or None. A guest that had to be stopped shows nothing."""
+    if machine.accel != "tcg" or (release or qemu.release()) >= FIXED_IN or \
+       ended.timed_out or not complaint or not OOPS.search(complaint):
         return False
-    code = CODE.search("\n".join(lines[first:]))
+    code = CODE.search(ended.console, ended.console.index(complaint))
     return bool(code and code[1].split() and code[1].split()[-1] != INT3)
-
-
-def was_run(machine, ended, release=None):
-    """Whether this is why the guest ended. One that had to be stopped shows
-    nothing."""
-    return machine.accel == "tcg" and not ended.timed_out and \
-        (release or qemu.release()) < FIXED_IN and is_in(ended.console)
