@@ -21,6 +21,11 @@ MARK = "# MM_RECLAIM_JSON "
 EXIT = "MM_RECLAIM_EXIT "
 
 
+def vmlinux_of(image):
+    """What an image of x86_64 was made of."""
+    return image.parents[3] / "vmlinux"
+
+
 @dataclasses.dataclass(frozen=True)
 class Arm:
     """One of the kernels that are compared."""
@@ -41,7 +46,7 @@ class Arm:
 
     @property
     def vmlinux(self):
-        return BUILD / f"x86_64-{self.variant}/vmlinux"
+        return vmlinux_of(self.image)
 
     @property
     def config(self):
@@ -133,7 +138,8 @@ def parse(console):
 
 def complaint(ended):
     """The first that the kernel says of what went wrong, or None."""
-    return splats.first(races.without_known(ended.console))
+    return splats.first(races.without_known(ended.console,
+                                            vmlinux_of(ended.kernel)))
 
 
 def trouble(ended):

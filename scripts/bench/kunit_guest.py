@@ -28,7 +28,7 @@ def run(arm, machine, initrd, name, duration_ms, timeout):
         arm, machine, initrd, log,
         (*ARGUMENTS, f"mm_reclaim_test.duration_ms={duration_ms}"),
         timeout)
-    console = races.without_known(ended.console)
+    console = races.without_known(ended.console, arm.vmlinux)
     failed = FAILED.search(console)
     why = arms.trouble(ended) or \
         (f"the case {failed[1]} failed" if failed else None) or \

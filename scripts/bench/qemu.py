@@ -36,6 +36,7 @@ class Ended:
     timed_out: bool
     status: int
     console: str
+    kernel: pathlib.Path  # its image
 
 
 def check():
@@ -110,7 +111,8 @@ def run(machine, kernel, initrd, append, timeout, log):
                 guest.wait()
         output.seek(0)
         console = output.read().decode(errors="replace").replace("\r", "")
-    return Ended(time.monotonic() - start, timed_out, guest.returncode, console)
+    return Ended(time.monotonic() - start, timed_out, guest.returncode, console,
+                 kernel)
 
 
 def choose_accel(wanted, probe):

@@ -1,22 +1,41 @@
 # SPDX-License-Identifier: GPL-2.0
 """Shows that the filter of data races lets pass what it should, and no more."""
 
+import types
+
 import races
 from common import BenchError
 
 RULE = "=" * 66
-LISTED = {("one", "two"): None, ("one",): None, ("one", "shrink_slab"): None,
-          ("mem_cgroup_iter", "one"): None,
-          ("mm_reclaim_add", "one"): None,
-          ("_RNvCs1_10mm_reclaim3add", "one"): None,
-          ("_RNvCs2_6kernel3add", "one"): None}
+# What the offset of report() stands for.
+OFFSET = 0x12
 
 
-def report(*functions, rule=RULE, between=""):
+def listed(*functions):
+    return races.key_of(functions, [f"a.c: {name}" for name in functions])
+
+
+LISTED = {listed("one", "two"), listed("one"), listed("one", "shrink_slab"),
+          listed("mem_cgroup_iter", "one"), listed("mm_reclaim_add", "one"),
+          listed("_RNvCs1_10mm_reclaim3add", "one"),
+          listed("_RNvCs2_6kernel3add", "one"), listed("one", "inlines_ours")}
+
+
+def chain(_vmlinux, name, offset):
+    """In place of that of races: another offset is another line."""
+    name = races.base(name)
+    line = f"a.c: {name}" if offset == OFFSET else f"a.c: {name}, later"
+    places = [types.SimpleNamespace(function=name, line=line)]
+    if name == "inlines_ours":
+        places.append(types.SimpleNamespace(function="shrink_slab", line="b.c: x"))
+    return tuple(places)
+
+
+def report(*functions, rule=RULE, between="", offset=OFFSET):
     lines = [rule, f"BUG: KCSAN: data-race in {' / '.join(functions)}", ""]
     for name in functions:
         lines += ["write to 0xffff888003a0f000 of 8 bytes by task 7 on cpu 1:",
-                  f" {name}+0x12/0x40", " caller+0x5/0x10", between, ""]
+                  f" {name}+0x{offset:x}/0x40", " caller+0x5/0x10", between, ""]
     lines += ["Reported by Kernel Concurrency Sanitizer on:", rule]
     return "".join(f"[   12.345678] {line}\n" if line != between else f"{line}\n"
                    for line in lines)
@@ -26,6 +45,10 @@ def report(*functions, rule=RULE, between=""):
 CASES = {
     "a listed pair": (report("one", "two"), False),
     "a listed pair, the other way round": (report("two", "one"), False),
+    "a listed pair, at other lines": (report("one", "two", offset=0x20), True),
+    "a listed function, at another line": (report("one", offset=0x20), True),
+    "a line that is inlined in a function of the series":
+        (report("one", "inlines_ours"), True),
     "parts of functions": (report("one.part.0", "two.cold"), False),
     "a listed function and an unknown one": (report("one"), False),
     "a line of the guest's program inside":
@@ -46,8 +69,16 @@ CASES = {
 
 
 def run():
+    real, races.chain = races.chain, chain
+    try:
+        check()
+    finally:
+        races.chain = real
+
+
+def check():
     for name, (console, left) in CASES.items():
-        rest = races.without_known(f"before\n{console}after\n", LISTED)
+        rest = races.without_known(f"before\n{console}after\n", None, LISTED)
         if ("BUG: KCSAN" in rest) != left:
             raise BenchError(f"the filter of data races is wrong about {name}")
         if "before" not in rest or "after" not in rest:

@@ -14,6 +14,7 @@ import signal
 import time
 import traceback
 
+import balance
 import guest
 from guest import CGROUPS, STATS, Failed
 
@@ -44,8 +45,13 @@ FIRST_ONLY = ("hotplug", "brink", "knob")
 NOT_IN = {"v1": ("kill",), "v2": ("soften",)}
 
 
-def steps_of(version):
-    return [name for name in STEPS if name not in NOT_IN[version]]
+# What the C implementation does not have.
+OURS_ONLY = ("knob", "debugfs")
+
+
+def steps_of(version, ours):
+    return [name for name in STEPS if name not in NOT_IN[version] and
+            (ours or name not in OURS_ONLY)]
 
 
 def eat(size):
@@ -97,7 +103,7 @@ class Torturer:
         self.refused = collections.Counter()
         # Steps that took memory until somebody was killed for it.
         self.killed = collections.Counter()
-        self.steps = [name for name in steps_of("v1" if is_v1 else "v2")
+        self.steps = [name for name in steps_of("v1" if is_v1 else "v2", balance.is_ours())
                       for _ in range(STEPS[name])
                       if number == 0 or name not in FIRST_ONLY]
 
