@@ -88,7 +88,8 @@ def options(arm, own_option):
     try:
         text = arm.config.read_text()
     except OSError as error:
-        raise BenchError(f"cannot read {shown(arm.config)}: {error.strerror}")
+        raise BenchError(f"cannot read {shown(arm.config)}: {error.strerror}"
+                         ) from None
     for line in text.splitlines():
         match = re.match(r"(CONFIG_\w+)=(.*)", line)
         if match and not re.match(own_option, match[1]):
@@ -216,7 +217,7 @@ def boot(arm, machine, initrd, n, name, workload=(), kernel_args=(),
         result = parse(ended.console)
     except ValueError as error:
         raise GuestFailed(f"the result cannot be parsed ({error})", log,
-                          ended.console)
+                          ended.console) from None
     if not result or result["n"] != n:
         raise GuestFailed("the guest printed no result", log, ended.console)
     # A build directory may still have the kernel that it was copied from.

@@ -19,9 +19,9 @@ def build(what, output, sources, flags, log):
     """The sentence that an error begins with starts with `what`."""
     for folder in (output.parent, LOGS):
         folder.mkdir(parents=True, exist_ok=True)
-    command = find_compiler() + [*flags, "-O2", "-Wall", "-Wextra",
-                                 "-o", str(output), *map(str, sources)]
-    result = subprocess.run(command, capture_output=True, text=True)
+    command = [*find_compiler(), *flags, "-O2", "-Wall", "-Wextra",
+               "-o", str(output), *map(str, sources)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
     log = LOGS / log
     log.write_text(" ".join(command) + "\n" + result.stdout + result.stderr)
     if result.returncode:

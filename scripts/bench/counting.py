@@ -118,7 +118,8 @@ def build_plugin():
     # Without arguments it says what it needs, if QEMU gets as far as that.
     result = subprocess.run([qemu.QEMU, "-M", "none", "-display", "none",
                              "-plugin", str(plugin)], stdin=subprocess.DEVNULL,
-                            capture_output=True, text=True, timeout=60)
+                            capture_output=True, text=True, timeout=60,
+                            check=False)
     if USAGE not in result.stderr:
         raise BenchError(
             f"{qemu.QEMU} ({qemu.version()}) cannot load {shown(plugin)}. That "
@@ -136,8 +137,9 @@ def write_points(symbols, path, groups, operations):
     ranges = [(symbols.range(name)[0], symbols.range(name)[0] + 1)
               for name in entries]
     ranges += [symbols.range(name) for name in ENTRY_RANGES]
-    lines += ["interrupt %x %x" % place for place in ranges]
-    lines.append("switch %x %x" % symbols.range(SWITCH))
+    lines += [f"interrupt {first:x} {end:x}" for first, end in ranges]
+    first, end = symbols.range(SWITCH)
+    lines.append(f"switch {first:x} {end:x}")
     path.write_text("\n".join(lines) + "\n")
 
 

@@ -351,7 +351,7 @@ def stale_group():
     for number in range(TRIES):
         group = Group(f"stale{number}")
         eats = group.start(eat, 200 * PAGE, 0)
-        eats.wait_until(lambda: group.usage() >= 100 * PAGE)
+        eats.wait_until(lambda group=group: group.usage() >= 100 * PAGE)
         group.limit(0)
         eats.result()
         for _ in range(TRIES):

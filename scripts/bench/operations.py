@@ -18,7 +18,7 @@ class Operation:
     """One operation. What it is called for happens in call()."""
     # What user space gets when an allocation of ours fails, and when any does.
     failure = errno.ENOMEM
-    allowed = {0, errno.ENOMEM}
+    allowed = frozenset({0, errno.ENOMEM})
     # How many allocations there are at the least, and how many of ours.
     least, least_ours = 3, 0
     # Whether it does the same each time, and leaves nothing.
@@ -91,7 +91,7 @@ class Operation:
 class Mount(Operation):
     """A shrinker is registered."""
     # tmpfs says that there is no space if it gets no inode for its root.
-    allowed = {0, errno.ENOMEM, errno.ENOSPC}
+    allowed = frozenset({0, errno.ENOMEM, errno.ENOSPC})
     where = "/tmp/mount"
 
     def set_up(self):
@@ -173,7 +173,7 @@ class FirstObject(Operation):
     a unit, and a table that lists it."""
     # The unit is made for the dentry. If tmpfs gets no inode, it calls that a
     # lack of space.
-    allowed = {0, errno.ENOMEM, errno.ENOSPC}
+    allowed = frozenset({0, errno.ENOMEM, errno.ENOSPC})
     least_ours = 4
     place = "/tmp/first"
 

@@ -9,7 +9,7 @@ import sys
 import matplotlib
 
 matplotlib.use("Agg")
-from matplotlib import pyplot, ticker  # noqa: E402 (the backend comes first)
+from matplotlib import pyplot, ticker  # the backend comes first
 
 # Told apart without colour, too.
 STYLE = {

@@ -28,7 +28,7 @@ LEFT_OUT = {"__pycache__", "dist-packages", "ensurepip", "idlelib", "lib2to3",
 
 
 def output_of(*command):
-    result = subprocess.run(command, capture_output=True, text=True)
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode:
         raise BenchError(f"{command[0]} failed: {result.stderr.strip()}")
     return result.stdout

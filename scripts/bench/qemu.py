@@ -45,7 +45,8 @@ def check():
 
 
 def version():
-    result = subprocess.run([QEMU, "--version"], capture_output=True, text=True)
+    result = subprocess.run([QEMU, "--version"], capture_output=True, text=True,
+                            check=False)
     return result.stdout.splitlines()[0] if result.stdout else "unknown"
 
 
@@ -61,7 +62,8 @@ def release():
 @functools.cache
 def firmware():
     """qboot starts a kernel at once; without it QEMU's default does, later."""
-    result = subprocess.run([QEMU, "-L", "help"], capture_output=True, text=True)
+    result = subprocess.run([QEMU, "-L", "help"], capture_output=True, text=True,
+                            check=False)
     for folder in result.stdout.split():
         if (pathlib.Path(folder) / "qboot.rom").exists():
             return ["-bios", "qboot.rom"]
@@ -100,7 +102,8 @@ def run(machine, kernel, initrd, append, timeout, log):
         output.flush()
         guest = subprocess.Popen(args, stdin=subprocess.DEVNULL, stdout=output,
                                  stderr=subprocess.STDOUT,
-                                 preexec_fn=die_with_parent)
+                                 # There are no threads here.
+                                 preexec_fn=die_with_parent)  # noqa: PLW1509
         try:
             guest.wait(timeout)
         except subprocess.TimeoutExpired:

@@ -3,9 +3,9 @@
 
 import dataclasses
 import re
-import subprocess
 
 import arms
+import tools
 from common import BUILD, LOGS, BenchError, shown
 
 TREE = BUILD / "linux"
@@ -50,10 +50,10 @@ SANITIZERS = {each.variant: each for each in (
 def watched(sanitizer):
     """The objects that must be instrumented: each C file of the series, and the
     Rust code where that is built."""
-    listed = subprocess.run(
-        ["git", "-C", str(TREE), "diff", "--name-only", "pristine", "overlay",
-         "--", "mm/*.c", "fs/*.c", "kernel/*.c"], capture_output=True, text=True)
-    names = [name[:-2] + ".o" for name in listed.stdout.split()]
+    listed = tools.run(
+        ["git", "-C", TREE, "diff", "--name-only", "pristine", "overlay",
+         "--", "mm/*.c", "fs/*.c", "kernel/*.c"], shown(TREE))
+    names = [name[:-2] + ".o" for name in listed.split()]
     if sanitizer.arm.implementation == "c":
         return [name for name in names if (sanitizer.folder / name).is_file()]
     return [*names, *RUST]

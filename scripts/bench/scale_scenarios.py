@@ -99,7 +99,7 @@ def busy_n(quick):
 def busy_ks(n):
     """As the guest chooses them."""
     ks = [10 ** i for i in range(9) if 10 ** i < n]
-    return ks + [n]
+    return [*ks, n]
 
 
 def busy_cases(quick):

@@ -32,14 +32,14 @@ def revision():
     """Of the project, so that a report can be traced to its source."""
     result = subprocess.run(["git", "-C", str(ROOT), "describe", "--always",
                              "--dirty", "--abbrev=12"],
-                            capture_output=True, text=True)
+                            capture_output=True, text=True, check=False)
     return result.stdout.strip() or "unknown"
 
 
 def describe(accel, guest, choice, rounds):
     """`guest` is the result of any guest: the kernels differ by arm only."""
     return {
-        "date": datetime.datetime.now(datetime.timezone.utc)
+        "date": datetime.datetime.now(datetime.UTC)
                 .strftime("%Y-%m-%d %H:%M UTC"),
         "cpu": cpu_model(), "cores": os.cpu_count(), "accel": accel,
         "qemu": qemu.version(), "host_kernel": platform.release(),
@@ -108,7 +108,7 @@ def plot(name, path):
         if not os.access(python, os.X_OK):
             continue
         result = subprocess.run([python, str(script), str(path)],
-                                capture_output=True, text=True)
+                                capture_output=True, text=True, check=False)
         if not result.returncode:
             return
         output = result.stderr

@@ -15,7 +15,7 @@ def run(command, what, text=None):
     command = [str(part) for part in command]
     try:
         result = subprocess.run(command, input=text, capture_output=True,
-                                text=True)
+                                text=True, check=False)
     except FileNotFoundError:
         raise BenchError(f"{command[0]} is not installed: run 'make deps'") from None
     if result.returncode:

@@ -43,8 +43,6 @@ STEPS = {"create": 8, "remove": 6, "files": 6, "look": 8, "delete": 3,
 FIRST_ONLY = ("hotplug", "brink", "knob")
 # Not there in one of the versions of cgroups.
 NOT_IN = {"v1": ("kill",), "v2": ("soften",)}
-
-
 # What the C implementation does not have.
 OURS_ONLY = ("knob", "debugfs")
 

@@ -133,13 +133,13 @@ class Object:
             if target in self._data_names:
                 continue
             if isinstance(target, str):
-                target = self.by_name.get(target, target)
+                found = self.by_name.get(target, target)
             else:
                 inside = kind == JUMP or target[1] != function.start
-                target = self.at(*target)
-                if target is None or (target is function and inside):
+                found = self.at(*target)
+                if found is None or (found is function and inside):
                     continue
-            edges.append((kind, target))
+            edges.append((kind, found))
         function.edges = edges
 
 

@@ -44,7 +44,7 @@ class Search:
         """A panic; or a Rust function that is nowhere, which may be one."""
         name = step if isinstance(step, str) else step.name
         return bool(PANIC.search(self.source(name))) or \
-            isinstance(step, str) and name.startswith(MANGLED)
+            (isinstance(step, str) and name.startswith(MANGLED))
 
     def _walk(self, entry):
         """Breadth first. What is outside is come to once from each of our
