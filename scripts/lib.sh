@@ -23,6 +23,12 @@ mkdir -p "$LOGS"
 export CCACHE_BASEDIR=$BUILD
 export CCACHE_IGNOREOPTIONS='-fmacro-prefix-map=*'
 
+# The linter of Python that scripts/deps installs.
+# shellcheck disable=SC2034 # for the scripts that source this file
+RUFF_VERSION=0.17.6
+# shellcheck disable=SC2034 # as above
+RUFF=$BUILD/tools/ruff/bin/ruff
+
 # Messages, sort orders and dates that scripts read must not follow the locale.
 export LC_ALL=C
 

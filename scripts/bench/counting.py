@@ -130,8 +130,8 @@ def build_plugin():
 
 
 def write_points(symbols, path, groups, operations):
-    lines = ["operation %x %s" % (symbols.range(operation.entry)[0],
-                                  operation.rule.format(most=groups - 1))
+    lines = [f"operation {symbols.range(operation.entry)[0]:x} "
+             f"{operation.rule.format(most=groups - 1)}"
              for operation in operations]
     entries = symbols.starting_with(*ENTRIES)
     ranges = [(symbols.range(name)[0], symbols.range(name)[0] + 1)
