@@ -11,8 +11,8 @@ SELFTESTS = $(addprefix $(if $(QUICK),ext2-,selftests-),stock rust)
 export KSRC QUICK N DURATION SEED FILTER
 unexport MAKEFLAGS MFLAGS MAKEOVERRIDES VARIANT ARCH KERNELS SELFTESTS CONFIGS
 
-.PHONY: help deps tree kernel kernels kunit test mutants bench bench-scale \
-	bench-softlimit bench-untrusted bench-profile debug-kernel boots \
+.PHONY: help deps tree kernel kernels kunit test suites mutants-check mutants \
+	bench bench-scale bench-softlimit bench-untrusted bench-profile debug-kernel boots \
 	failinject torture mutants-debug sanitize selftests litmus model lint \
 	series configs ncheck objcheck rustavailable release clean distclean
 
@@ -39,6 +39,14 @@ kunit: tree ## run the KUnit suites on one ARCH=x86_64|um|arm64; FILTER='mm_recl
 
 test: deps tree ## run the KUnit suites on x86_64
 	@scripts/kunit x86_64
+
+suites: deps tree ## run the KUnit suites with 4 CPUs, on a kernel without sanitizers
+	@scripts/kernel suites x86_64
+	@scripts/bench/suites
+
+mutants-check: tree ## check, in seconds, that the mutants still fit the code
+	@tests/mutants/run --check
+	@tests/mutants/run-debug --check
 
 mutants: deps tree ## show that the suites catch each documented mutation
 	@tests/mutants/run

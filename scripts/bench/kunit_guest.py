@@ -11,22 +11,25 @@ from common import LOGS, ROOT
 sys.path.append(str(ROOT / "scripts"))
 import kunit_check  # pylint: disable=wrong-import-position
 
-# Two nodes, or some suites have nothing to do. What looks at every access is slow:
-# a race that it saw a tenth as often has been looked at.
+# Two nodes, or some suites have nothing to do.
 ARGUMENTS = ("numa=fake=2", "kunit.enable=1", "kunit.autorun=1",
-             "kunit_shutdown=reboot", "kunit.filter_glob=mm_reclaim*",
-             "mm_reclaim_test.hits_percent=10")
+             "kunit_shutdown=reboot", "kunit.filter_glob=mm_reclaim*")
+# What looks at every access is slow: a race that it saw a tenth as often has been
+# looked at.
+SLOW = ("mm_reclaim_test.hits_percent=10",)
+# Of races with all of their hits, in which no role may be missing.
+WHOLE = ("mm_reclaim_test.all_roles=1",)
 SUITE = re.compile(r"^(?:\[[ .0-9]+\] )?# Totals: pass:(\d+) fail:(\d+)", re.MULTILINE)
 FAILED = re.compile(r"^(?:\[[ .0-9]+\] )? *not ok \d+ (\S+)", re.MULTILINE)
 
 
-def run(arm, machine, initrd, name, duration_ms, timeout):
+def run(arm, machine, initrd, name, duration_ms, timeout, more=SLOW):
     """Returns how many cases passed, and raises GuestFailed if one did not, or
     if the kernel complained."""
     log = LOGS / f"{name}.log"
     ended, _ = arms.start(
         arm, machine, initrd, log,
-        (*ARGUMENTS, f"mm_reclaim_test.duration_ms={duration_ms}"),
+        (*ARGUMENTS, *more, f"mm_reclaim_test.duration_ms={duration_ms}"),
         timeout)
     console = races.without_known(ended.console, arm.vmlinux)
     failed = FAILED.search(console)

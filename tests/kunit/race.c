@@ -19,6 +19,9 @@
 
 #include "race.h"
 
+/* Each role has to count something in one of so many rounds. */
+#define RACE_MAX_IDLE	10
+
 static unsigned int duration_ms = 1500;
 module_param(duration_ms, uint, 0400);
 MODULE_PARM_DESC(duration_ms, "how long each race runs");
@@ -26,6 +29,10 @@ MODULE_PARM_DESC(duration_ms, "how long each race runs");
 static unsigned int hits_percent = 100;
 module_param(hits_percent, uint, 0400);
 MODULE_PARM_DESC(hits_percent, "how many of its hits a race must have; fewer for slow kernels");
+
+static bool all_roles;
+module_param(all_roles, bool, 0400);
+MODULE_PARM_DESC(all_roles, "fail a race that has more roles than there are CPUs");
 
 static unsigned int seed;
 module_param(seed, uint, 0400);
@@ -116,6 +123,17 @@ static unsigned long race_sum(struct race *race, int counter)
 	return sum;
 }
 
+static unsigned long race_thread_sum(struct race_thread *thread)
+{
+	unsigned long sum = 0;
+	int i;
+
+	for (i = 0; i < RACE_MAX_COUNTERS; i++)
+		sum += thread->hits[i];
+
+	return sum;
+}
+
 static unsigned long race_min_hits(struct race *race, int counter)
 {
 	return DIV_ROUND_UP(race->min_hits[counter] * hits_percent, 100);
@@ -142,6 +160,7 @@ static int race_loop(void *data)
 {
 	struct race_thread *thread = data;
 	struct race *race = thread->race;
+	unsigned long hits;
 
 	for (;;) {
 		if (!thread->nr) {
@@ -156,7 +175,10 @@ static int race_loop(void *data)
 		if (race->stop)
 			break;
 
+		hits = race_thread_sum(thread);
 		race->roles[thread->nr](thread);
+		if (race_thread_sum(thread) != hits)
+			thread->busy++;
 
 		race_meet(race);
 		if (!thread->nr) {
@@ -170,6 +192,44 @@ static int race_loop(void *data)
 		schedule_timeout_interruptible(1);
 
 	return 0;
+}
+
+/*
+ * Say what each role has counted. One that was idle in most rounds means that
+ * the others raced without it.
+ */
+static void race_report_roles(struct race *race)
+{
+	struct kunit *test = race->test;
+	unsigned int nr;
+	char line[256];
+	int i, len;
+
+	for (nr = 0; nr < race->nr_threads; nr++) {
+		struct race_thread *thread = &race->threads[nr];
+
+		len = 0;
+		line[0] = '\0';
+		for (i = 0; i < RACE_MAX_COUNTERS; i++)
+			if (race->counters[i] && thread->hits[i])
+				len += scnprintf(line + len, sizeof(line) - len,
+						 ", %lu %s", thread->hits[i],
+						 race->counters[i]);
+		kunit_info(test, "role %u of %u, %ps: busy in %lu rounds%s\n",
+			   nr + 1, race->nr_roles, race->roles[nr],
+			   thread->busy, line);
+		if (!race_failed(race))
+			KUNIT_EXPECT_GE_MSG(test, thread->busy * RACE_MAX_IDLE,
+					    race->round, "role %u was idle",
+					    nr + 1);
+	}
+
+	if (all_roles)
+		KUNIT_EXPECT_TRUE_MSG(test,
+				      race->nr_threads == race->nr_roles &&
+				      !race->crowded,
+				      "too few CPUs for %u roles",
+				      race->nr_roles);
 }
 
 /**
@@ -241,6 +301,8 @@ void race_run(struct race *race)
 					    race_min_hits(race, i), "too few %s",
 					    race->counters[i]);
 	}
+
+	race_report_roles(race);
 
 	if (race_failed(race))
 		KUNIT_FAIL(test, "round %lu: expected %s (%ld, %ld)",

@@ -21,6 +21,7 @@ struct task_struct;
  * @nr: its number, from 0
  * @rnd: its source of random numbers
  * @hits: what it counted, see &race.counters
+ * @busy: the rounds in which it counted anything
  * @task: the thread
  */
 struct race_thread {
@@ -28,6 +29,7 @@ struct race_thread {
 	unsigned int		nr;
 	struct rnd_state	rnd;
 	unsigned long		hits[RACE_MAX_COUNTERS];
+	unsigned long		busy;
 	struct task_struct	*task;
 };
 
@@ -42,7 +44,8 @@ struct race_thread {
  *	wait; may sleep
  * @check: one thread runs it after each round, while the others wait; may
  *	sleep; calls race_fail() if something is wrong
- * @counters: names for what the threads count, in the report
+ * @counters: names for what the threads count, in the report; each role has to
+ *	count something in a good part of the rounds
  * @min_hits: what the sum of each counter must reach for the race to count as
  *	run; it goes on for up to ten times its duration to get there
  * @priv: for the suite
