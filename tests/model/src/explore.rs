@@ -173,7 +173,7 @@ mod set_clear {
     }
 
     /// Its bit is set, and there is no object: a walk clears it.
-    fn bit() -> Scene {
+    pub(super) fn bit() -> Scene {
         let scene = installed();
 
         scene.memcg(1).info(node()).set(scene.shrinkers[0].1);
@@ -181,7 +181,7 @@ mod set_clear {
     }
 
     /// Its bit was cleared by a walk, which left summary and list to the next one.
-    fn summary() -> Scene {
+    pub(super) fn summary() -> Scene {
         let scene = bit();
 
         scene.memcg(1).info(node()).clear(scene.shrinkers[0].1);
@@ -408,6 +408,68 @@ mod install {
                 },
             ],
             |scene| scene.check_found(1),
+        );
+    }
+
+    /// The table is replaced while an object comes, and a walk clears the bit of those that have
+    /// gone: nothing is lost with the old table.
+    #[test]
+    fn object_and_clearing_walk_against_grow() {
+        explore(
+            Options {
+                preemptions: Some(2),
+                ..Options::default()
+            },
+            set_clear::bit,
+            [
+                |scene| scene.add_object(1, 0),
+                |scene| scene.walk(1),
+                |scene| lifecycle::install(scene.memcg(1), other(), GFP_KERNEL).unwrap(),
+            ],
+            |scene| {
+                scene.check_found(1);
+                assert!(scene.memcg(1).info(node()).is_installed(other()));
+                assert_eq!(scene.memcg(1).map().nr_units(), 2);
+            },
+        );
+    }
+
+    /// The same with a walk that settles, and with bits in the new unit, for which the bit of the
+    /// summary stands that the walk clears, and in another one.
+    #[test]
+    fn sets_and_settling_walk_against_grow() {
+        /// Nobody has these ids, so that a walk that finds their bits may clear them.
+        fn ids() -> [Id; 2] {
+            [other(), Id::new(Unit::LEN, 0)]
+        }
+
+        explore(
+            Options {
+                preemptions: Some(2),
+                ..Options::default()
+            },
+            || {
+                let scene = set_clear::summary();
+
+                lifecycle::install(scene.memcg(1), ids()[0], GFP_KERNEL).unwrap();
+                scene
+            },
+            [
+                |scene| assert!(scene.memcg(1).info(node()).set(ids()[0])),
+                |scene| scene.walk(1),
+                |scene| {
+                    lifecycle::install(scene.memcg(1), ids()[1], GFP_KERNEL).unwrap();
+                    assert!(scene.memcg(1).info(node()).set(ids()[1]));
+                },
+            ],
+            |scene| {
+                let info = scene.memcg(1).info(node());
+
+                for id in ids().into_iter().filter(|&id| info.is_set(id)) {
+                    assert!(info.is_pending(id), "there is a bit, but no summary");
+                    assert!(info.is_listed(), "there is a summary, but no list");
+                }
+            },
         );
     }
 
