@@ -38,6 +38,7 @@ BENCH = ("stock", "rust", "verify")
 CI = (
     Step("rustavailable"),
     *map(kernel, (*BENCH, "debug")),
+    Step("mutants-check"),
     Step("lint"),
     Step("litmus"),
     Step("model", ("QUICK=1",)),
@@ -47,7 +48,7 @@ CI = (
 
     guests("bench", "QUICK=1", kernels=BENCH),
     guests("bench-scale", "QUICK=1", kernels=BENCH),
-    guests("kunit", "ARCH=x86_64", kernels=("verify",)),
+    guests("suites", kernels=("verify",)),
     guests("bench-softlimit", "QUICK=1", kernels=BENCH),
     guests("bench-untrusted", "QUICK=1", kernels=BENCH),
     guests("boots", kernels=(*BENCH, "debug")),
@@ -62,6 +63,7 @@ RELEASE = tuple(Step(target, variables) for target, *variables in (
     ("lint",),
     ("litmus",),
     ("model",),
+    ("suites",),
     ("kunit", "ARCH=x86_64"),
     ("kunit", "ARCH=um"),
     ("kunit", "ARCH=um", "VARIANT=kunit-nov1"),
