@@ -31,8 +31,8 @@ use crate::{
     verify, //
 };
 
-/// Calls the shrinkers that may have objects of a memcg on a node, by ascending id, and returns
-/// the number of objects freed.
+/// Calls the shrinkers that may have objects of a memcg on a node, those without a unit first, by
+/// ascending id, and returns the number of objects freed.
 ///
 /// May sleep; the caller has a reference on the memcg. Nothing is called for a memcg that is not
 /// online: its objects belong to its parent, or soon will.

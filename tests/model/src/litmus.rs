@@ -147,3 +147,20 @@ fn read_after_grace_period() {
         let _ = unsafe { &*value }.len();
     });
 }
+
+/// A vector may be in memory of `vmalloc()`, and freeing that sleeps.
+#[test]
+#[should_panic(expected = "a vector is freed under the read-side lock of RCU")]
+fn free_under_read_side_lock() {
+    use kernel::{
+        alloc::flags::GFP_KERNEL,
+        prelude::*, //
+    };
+
+    model::alone(|| {
+        let vector = KVVec::<u32>::with_capacity(1, GFP_KERNEL).unwrap();
+        let _guard = rcu::read_lock();
+
+        drop(vector);
+    });
+}
