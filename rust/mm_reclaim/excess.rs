@@ -23,6 +23,7 @@ use kernel::{
 use crate::{
     bits::AtomicBits,
     iter::Verdict,
+    layout::mirrors,
     memcg_bitmap::{
         MemcgBitmap,
         Numbered, //
@@ -38,6 +39,11 @@ pub(crate) struct Excess {
     /// How many descendants are marked. Only while marks change it may be too low.
     nr_below: Atomic<isize>,
 }
+
+mirrors!(Excess is bindings::soft_limit_state {
+    flags: flags,
+    nr_below: nr_below,
+});
 
 /// Flag: the group uses more than its soft limit.
 const IN_EXCESS: u32 = 0;

@@ -40,6 +40,7 @@ use crate::{
     },
     context,
     id::Id,
+    layout::mirrors,
     memcg_bitmap::{
         MemcgBitmap,
         Numbered, //
@@ -65,6 +66,8 @@ use crate::{
 pub(crate) struct Map {
     table: RcuSlot<Table>,
 }
+
+mirrors!(Map is kernel::bindings::shrinker_map { table: table });
 
 impl Map {
     /// Creates an open map, as it is in zeroed memory.
@@ -271,6 +274,11 @@ pub(crate) struct NodeInfo {
     /// its bit in.
     strays: AtomicBits,
 }
+
+mirrors!(NodeInfo is kernel::bindings::shrinker_info {
+    summary: summary,
+    flags: flags,
+});
 
 #[cfg(CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST)]
 impl NodeInfo {

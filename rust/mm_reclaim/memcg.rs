@@ -4,13 +4,7 @@
 //!
 //! C header: [`include/linux/memcontrol.h`](srctree/include/linux/memcontrol.h)
 
-use core::{
-    mem::{
-        align_of,
-        size_of, //
-    },
-    ptr::NonNull, //
-};
+use core::ptr::NonNull;
 use kernel::{
     alloc::{
         flags::__GFP_ACCOUNT,
@@ -49,6 +43,11 @@ use crate::{
         Group,
         SharedPosition, //
     },
+    layout::{
+        kept_in,
+        mirrors,
+        Mirrors, //
+    },
     memcg_bitmap::{
         MemcgBitmap,
         MemcgId,
@@ -63,17 +62,6 @@ pub(crate) struct MemCgroup(Opaque<bindings::mem_cgroup>);
 
 /// The map of a memcg, as seen from one node.
 pub(crate) type MemCgroupInfo<'a> = Info<'a, MemCgroup>;
-
-/// Casts a pointer to a field of a C object to what Rust keeps in that field: zeroed with the
-/// object, and valid then. Does not compile if their layouts differ.
-#[inline]
-const fn kept_in<T, U>(field: *const U) -> *const T {
-    const {
-        assert!(size_of::<T>() == size_of::<U>());
-        assert!(align_of::<T>() == align_of::<U>());
-    }
-    field.cast()
-}
 
 impl MemCgroup {
     /// Creates a reference to a memcg.
@@ -393,6 +381,13 @@ pub(crate) struct ReclaimIter {
     position: Atomic<*mut MemCgroup>,
     generation: Atomic<i32>,
 }
+
+impl Mirrors<*mut bindings::mem_cgroup> for Atomic<*mut MemCgroup> {}
+
+mirrors!(ReclaimIter is bindings::mem_cgroup_reclaim_iter {
+    position: position,
+    generation: generation,
+});
 
 fn as_ptr(memcg: Option<&MemCgroup>) -> *mut MemCgroup {
     memcg.map_or(core::ptr::null_mut(), |memcg| memcg.as_raw().cast())

@@ -23,7 +23,8 @@ use crate::{
     info::{
         Info,
         Owner, //
-    }, //
+    },
+    layout::mirrors, //
 };
 
 /// The private id of a memcg; see `mem_cgroup_private_id()`.
@@ -111,6 +112,11 @@ pub(crate) struct MemcgBitmap {
     summary: [AtomicBits; NR_SUMMARIES],
     words: [AtomicBits; NR_WORDS],
 }
+
+mirrors!(MemcgBitmap is bindings::shrinker_memcg_bitmap {
+    summary: summary,
+    words: words,
+});
 
 impl MemcgBitmap {
     /// Creates an empty bitmap, as it is in zeroed memory.

@@ -21,6 +21,7 @@
 //! | [`memcg_bitmap`] | bitmaps of memcgs, and which have something to shrink | no |
 //! | [`table`] | the list of a memcg's units | no |
 //! | [`unit`], [`bits`] | 64 shrinkers of one memcg and node | no |
+//! | [`layout`] | which structures of C these and the maps stand for | no |
 //! | [`cache`], [`context`], [`node`] | memory, contexts, nodes | yes |
 //! | [`rcu`], [`stat`] | RCU, counters | yes |
 //!
@@ -39,6 +40,7 @@ mod export;
 mod id;
 mod info;
 mod iter;
+mod layout;
 mod lifecycle;
 mod memcg;
 mod memcg_bitmap;

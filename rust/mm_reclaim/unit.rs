@@ -2,7 +2,13 @@
 
 //! What one memcg has, on one node, of 64 neighbouring shrinkers.
 
-use core::mem::size_of;
+use core::{
+    ffi::c_long,
+    mem::{
+        align_of,
+        size_of, //
+    }, //
+};
 use kernel::{
     bindings,
     sync::atomic::{
@@ -31,7 +37,9 @@ pub(crate) struct Unit {
     nr_deferred: [Atomic<isize>; Unit::LEN as usize],
 }
 
+// C allocates units, by this size and with the alignment of a `long`, and never looks inside.
 const _: () = assert!(size_of::<Unit>() == bindings::SHRINKER_UNIT_SIZE as usize);
+const _: () = assert!(align_of::<Unit>() <= align_of::<c_long>());
 
 impl Unit {
     /// Number of shrinkers in a unit.

@@ -4,7 +4,8 @@
 //!
 //! The files are the ones that the kernel builds, not copies. What they take from the kernel crate
 //! comes from the crate in `kernel/`; its module `model` tells what is modelled, and what isn't.
-//! Only two modules of the boundary to C are other ones here: [`memcg`] and [`shrinker`].
+//! Only two modules of the boundary to C are other ones here: [`memcg`] and [`shrinker`]; and
+//! [`layout`], as there is no C whose layout could be compared.
 
 #![deny(unsafe_op_in_unsafe_fn)]
 // Without `export`, the entry points for C, some is not called.

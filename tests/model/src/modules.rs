@@ -38,5 +38,6 @@ mod verify;
 #[path = "../../../rust/mm_reclaim/walk.rs"]
 mod walk;
 
+mod layout;
 mod memcg;
 mod shrinker;
