@@ -10,8 +10,8 @@
 
 #ifdef CONFIG_MEMCG_SHRINKER_RUST
 /*
- * css_tryget(), css_get() and css_put() look at CSS_NO_REF, which never changes,
- * in a word whose other flags may just do so.
+ * css_tryget() and css_put() look at CSS_NO_REF, which never changes, in a word
+ * whose other flags may just do so.
  */
 __rust_helper bool rust_helper_mem_cgroup_tryget(struct mem_cgroup *memcg)
 {
@@ -19,18 +19,18 @@ __rust_helper bool rust_helper_mem_cgroup_tryget(struct mem_cgroup *memcg)
 	return data_race(mem_cgroup_tryget(memcg));
 }
 
-__rust_helper void rust_helper_mem_cgroup_get(struct mem_cgroup *memcg)
-{
-	kcsan_disable_current();
-	css_get(&memcg->css);
-	kcsan_enable_current();
-}
-
 __rust_helper void rust_helper_mem_cgroup_put(struct mem_cgroup *memcg)
 {
 	kcsan_disable_current();
 	mem_cgroup_put(memcg);
 	kcsan_enable_current();
+}
+
+__rust_helper bool
+rust_helper_mem_cgroup_is_descendant(struct mem_cgroup *memcg,
+				     struct mem_cgroup *root)
+{
+	return mem_cgroup_is_descendant(memcg, root);
 }
 
 __rust_helper struct mem_cgroup *

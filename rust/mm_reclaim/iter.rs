@@ -6,15 +6,10 @@
 //! node share one position, so that together they visit every group once per round. The predicate
 //! comes from the series "soft limit rework" of 2013 (`mem_cgroup_iter_cond()`).
 
-use kernel::sync::{
-    aref::{
-        ARef,
-        AlwaysRefCounted, //
-    },
-    rcu::{
-        self,
-        Guard, //
-    }, //
+use core::ops::Deref;
+use kernel::sync::rcu::{
+    self,
+    Guard, //
 };
 
 /// What a filter says about a group.
@@ -29,7 +24,13 @@ pub(crate) enum Verdict {
 }
 
 /// A group in a hierarchy that may change while it is walked.
-pub(crate) trait Group: AlwaysRefCounted + Sized {
+///
+/// A `&Self` says that the group is valid, and no more: under RCU, it may have no reference left.
+/// The only way to a reference is [`try_get`](Self::try_get).
+pub(crate) trait Group: Sized {
+    /// A reference that keeps a group.
+    type Ref: Deref<Target = Self>;
+
     /// Returns what follows `pos` in a pre-order walk of the hierarchy below `root`, which begins
     /// with `root` itself (`pos` is none). `pos` may have left the hierarchy.
     fn next_descendant_pre<'g>(
@@ -45,7 +46,7 @@ pub(crate) trait Group: AlwaysRefCounted + Sized {
     fn next_after_subtree<'g>(&'g self, root: &'g Self, guard: &'g Guard) -> Option<&'g Self>;
 
     /// Gets a reference, unless the group is gone.
-    fn try_get(&self) -> Option<ARef<Self>>;
+    fn try_get(&self) -> Option<Self::Ref>;
 }
 
 /// The order in which a walk visits the groups of a hierarchy.
@@ -75,7 +76,7 @@ impl<T: Group> Order<T> for PreOrder {
 }
 
 /// The position of a shared walk.
-pub(crate) trait SharedPosition<T> {
+pub(crate) trait SharedPosition<T: Group> {
     /// Returns the number of rounds that were completed.
     fn generation(&self) -> i32;
 
@@ -83,29 +84,33 @@ pub(crate) trait SharedPosition<T> {
     fn complete_round(&self);
 
     /// Returns the group visited last, none at the start of a round.
-    fn load<'g>(&self, guard: &'g Guard) -> Option<&'g T>;
+    fn load<'g>(&'g self, guard: &'g Guard) -> Option<&'g T>;
 
-    /// Moves the position to `to`, if it is still at `from`, and returns whether it was.
-    fn advance(&self, from: Option<&T>, to: Option<&T>) -> bool;
+    /// Moves the position to what a walk arrived at, or to the start of a round, if it is still at
+    /// `from`, and returns whether it was.
+    ///
+    /// A bare reference to a group is not enough: the position is taken back when the last
+    /// reference on its group is given up, which is too late once that has happened.
+    fn advance(&self, from: Option<&T>, to: Option<&Step<T>>) -> bool;
 }
 
 /// One walker's part in a shared walk.
 pub(crate) struct Cookie<'a, P> {
-    /// What the walkers share.
+    /// What the walkers share; a position in the hierarchy that is walked.
     pub(crate) shared: &'a P,
     /// The round that this walker takes part in.
     pub(crate) generation: &'a mut i32,
 }
 
 /// A group that a walk arrived at.
-pub(crate) enum Step<T: AlwaysRefCounted> {
+pub(crate) enum Step<T: Group> {
     /// The root, which the caller keeps alive.
     Root,
     /// Another group, with a reference.
-    Descendant(ARef<T>),
+    Descendant(T::Ref),
 }
 
-impl<T: AlwaysRefCounted> Step<T> {
+impl<T: Group> Step<T> {
     /// Returns the group, which is `root` or below.
     pub(crate) fn get<'a>(&'a self, root: &'a T) -> &'a T {
         match self {
@@ -150,8 +155,7 @@ pub(crate) fn next<T: Group, P: SharedPosition<T>>(
         // Only the root or a group with a reference becomes the position, so that the position is
         // taken back before it is freed. If another walker moved it meanwhile, that one visits
         // `step`.
-        let to = step.as_ref().map(|step| step.get(root));
-        if !cookie.shared.advance(pos, to) {
+        if !cookie.shared.advance(pos, step.as_ref()) {
             continue;
         }
         if step.is_none() {

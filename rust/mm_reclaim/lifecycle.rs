@@ -105,7 +105,7 @@ pub(crate) fn add_node(node: Node) -> Result {
 
     loop {
         let last = prev.as_ref().map(|step: &Step<_>| step.get(root));
-        let alone = None::<Cookie<'_, ReclaimIter>>;
+        let alone = None::<Cookie<'_, ReclaimIter<'_>>>;
         let Some(step) = iter::next(root, last, alone, PreOrder, |_| Verdict::Visit) else {
             break;
         };

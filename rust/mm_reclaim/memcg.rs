@@ -4,7 +4,14 @@
 //!
 //! C header: [`include/linux/memcontrol.h`](srctree/include/linux/memcontrol.h)
 
-use core::ptr::NonNull;
+use core::{
+    mem::ManuallyDrop,
+    ops::Deref,
+    ptr::{
+        self,
+        NonNull, //
+    }, //
+};
 use kernel::{
     alloc::{
         flags::__GFP_ACCOUNT,
@@ -13,10 +20,6 @@ use kernel::{
     bindings,
     container_of,
     sync::{
-        aref::{
-            ARef,
-            AlwaysRefCounted, //
-        },
         atomic::{
             Atomic,
             Full,
@@ -41,7 +44,8 @@ use crate::{
     },
     iter::{
         Group,
-        SharedPosition, //
+        SharedPosition,
+        Step, //
     },
     layout::{
         kept_in,
@@ -57,6 +61,10 @@ use crate::{
 };
 
 /// Wraps `struct mem_cgroup`, once its per-node parts are allocated.
+///
+/// A `&MemCgroup` says that the memcg is valid, and no more. It may come from a caller that has a
+/// reference, from the css of a child, or from RCU: so there may be none left, and the only safe
+/// way to another one is [`Group::try_get`], which returns a [`MemCgroupRef`].
 #[repr(transparent)]
 pub(crate) struct MemCgroup(Opaque<bindings::mem_cgroup>);
 
@@ -109,7 +117,7 @@ impl MemCgroup {
     /// Returns whether this is the root memcg.
     #[inline]
     pub(crate) fn is_root(&self) -> bool {
-        Self::root().is_some_and(|root| core::ptr::eq(root, self))
+        Self::root().is_some_and(|root| ptr::eq(root, self))
     }
 
     /// Returns whether the memcg was brought online and has not gone offline.
@@ -160,9 +168,15 @@ impl MemCgroup {
 
     /// Returns the position of the walk that reclaimers of the memcg on `node` share.
     #[inline]
-    pub(crate) fn reclaim_iter(&self, node: Node) -> &ReclaimIter {
+    pub(crate) fn reclaim_iter(&self, node: Node) -> ReclaimIter<'_> {
         // SAFETY: `iter` is a field of the valid per-node part.
-        unsafe { &*kept_in(&raw const (*self.per_node(node)).iter) }
+        let position = unsafe { &*kept_in(&raw const (*self.per_node(node)).iter) };
+
+        // INVARIANT: The position is one of this memcg's.
+        ReclaimIter {
+            root: self,
+            position,
+        }
     }
 
     /// Returns the position of the walk in which reclaimers of the memcg on `node` visit groups in
@@ -171,9 +185,22 @@ impl MemCgroup {
     /// It is another one, because they would move that of all groups past those that they refuse.
     #[cfg(CONFIG_MEMCG_V1)]
     #[inline]
-    pub(crate) fn excess_iter(&self, node: Node) -> &ReclaimIter {
+    pub(crate) fn excess_iter(&self, node: Node) -> ReclaimIter<'_> {
         // SAFETY: `excess_iter` is a field of the valid per-node part.
-        unsafe { &*kept_in(&raw const (*self.per_node(node)).excess_iter) }
+        let position = unsafe { &*kept_in(&raw const (*self.per_node(node)).excess_iter) };
+
+        // INVARIANT: As above.
+        ReclaimIter {
+            root: self,
+            position,
+        }
+    }
+
+    /// Returns whether the memcg is `root` or below it.
+    #[inline]
+    fn is_descendant(&self, root: &Self) -> bool {
+        // SAFETY: Both are valid, and so are their cgroups.
+        unsafe { bindings::mem_cgroup_is_descendant(self.as_raw(), root.as_raw()) }
     }
 
     #[inline]
@@ -313,39 +340,79 @@ pub(crate) fn is_kmem_disabled() -> bool {
     unsafe { bindings::mem_cgroup_kmem_disabled() }
 }
 
-// SAFETY: A css keeps its memcg alive as long as there are references on it.
-unsafe impl AlwaysRefCounted for MemCgroup {
-    fn inc_ref(&self) {
-        // SAFETY: The memcg is valid, and whoever has a `&self` keeps it referenced.
-        unsafe { bindings::mem_cgroup_get(self.as_raw()) };
+/// A reference that keeps a memcg.
+///
+/// # Invariants
+///
+/// Owns a reference on the css of a valid memcg.
+pub(crate) struct MemCgroupRef(NonNull<MemCgroup>);
+
+impl MemCgroupRef {
+    /// Takes a reference over from C.
+    ///
+    /// # Safety
+    ///
+    /// The caller must own a reference on `memcg`, and gives it up; the per-node parts must be
+    /// allocated.
+    #[inline]
+    pub(crate) unsafe fn from_raw(memcg: NonNull<bindings::mem_cgroup>) -> Self {
+        // INVARIANT: As the safety requirements say.
+        Self(memcg.cast())
     }
 
-    unsafe fn dec_ref(memcg: NonNull<Self>) {
-        // SAFETY: The caller owns a reference.
-        unsafe { bindings::mem_cgroup_put(memcg.as_ptr().cast()) };
+    /// Hands the reference over to C.
+    #[inline]
+    pub(crate) fn into_raw(self) -> *mut bindings::mem_cgroup {
+        ManuallyDrop::new(self).as_raw()
+    }
+}
+
+impl Deref for MemCgroupRef {
+    type Target = MemCgroup;
+
+    #[inline]
+    fn deref(&self) -> &MemCgroup {
+        // SAFETY: By the type invariants, the memcg is valid as long as `self`.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl Drop for MemCgroupRef {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: By the type invariants, there is a reference to give up.
+        unsafe { bindings::mem_cgroup_put(self.as_raw()) };
     }
 }
 
 impl Group for MemCgroup {
+    type Ref = MemCgroupRef;
+
     #[inline]
     fn next_descendant_pre<'g>(
         pos: Option<&'g Self>,
         root: &'g Self,
-        _guard: &'g Guard,
+        guard: &'g Guard,
     ) -> Option<&'g Self> {
-        let pos = pos.map_or(core::ptr::null_mut(), Self::css);
+        let Some(pos) = pos else {
+            return Some(root);
+        };
 
-        // SAFETY: Both are valid, and the RCU read-side lock is held. What is returned is freed
+        // SAFETY: The memcg is valid, and the RCU read-side lock is held. What is returned is freed
         // after a grace period at the earliest. A css of the memcg controller is part of a memcg.
-        unsafe { Self::from_css(bindings::css_next_descendant_pre(pos, root.css())) }
+        let child = unsafe { Self::from_css(bindings::css_next_child(ptr::null_mut(), pos.css())) };
+
+        // Not `css_next_descendant_pre()`, which never ends well if `pos` is not below `root`.
+        child.or_else(|| pos.next_after_subtree(root, guard))
     }
 
+    #[inline]
     fn next_after_subtree<'g>(&'g self, root: &'g Self, _guard: &'g Guard) -> Option<&'g Self> {
         let mut group = self;
 
         // Not by way of `css_rightmost_descendant()`: a child that is created behind the one that
         // it returns would come next.
-        while !core::ptr::eq(group, root) {
+        while !ptr::eq(group, root) {
             let parent = group.parent()?;
 
             // SAFETY: As in `next_descendant_pre`; a css keeps its parent.
@@ -360,61 +427,78 @@ impl Group for MemCgroup {
     }
 
     #[inline]
-    fn try_get(&self) -> Option<ARef<Self>> {
+    fn try_get(&self) -> Option<MemCgroupRef> {
         // SAFETY: The memcg is valid as long as `self`.
         if !unsafe { bindings::mem_cgroup_tryget(self.as_raw()) } {
             return None;
         }
-        // SAFETY: That got a reference.
-        Some(unsafe { ARef::from_raw(NonNull::from(self)) })
+        // INVARIANT: That got a reference.
+        Some(MemCgroupRef(NonNull::from(self)))
     }
 }
 
-/// Wraps `struct mem_cgroup_reclaim_iter`.
-///
-/// # Invariants
-///
-/// `position` is null, or a memcg that is freed only a grace period after the position was taken
-/// back: `invalidate_reclaim_iterators()` does so when the last reference on it is gone.
+/// What Rust keeps in `struct mem_cgroup_reclaim_iter`. Valid when it is zeroed.
 #[repr(C)]
-pub(crate) struct ReclaimIter {
-    position: Atomic<*mut MemCgroup>,
+struct Position {
+    memcg: Atomic<*mut MemCgroup>,
     generation: Atomic<i32>,
 }
 
 impl Mirrors<*mut bindings::mem_cgroup> for Atomic<*mut MemCgroup> {}
 
-mirrors!(ReclaimIter is bindings::mem_cgroup_reclaim_iter {
-    position: position,
+mirrors!(Position is bindings::mem_cgroup_reclaim_iter {
+    memcg: position,
     generation: generation,
 });
 
-fn as_ptr(memcg: Option<&MemCgroup>) -> *mut MemCgroup {
-    memcg.map_or(core::ptr::null_mut(), |memcg| memcg.as_raw().cast())
+/// The position of a walk that the reclaimers of a memcg share.
+///
+/// # Invariants
+///
+/// - `position` is one of those of `root`.
+/// - The memcg in it is null, `root`, or one below `root` that is freed only a grace period after
+///   it was taken back: `invalidate_reclaim_iterators()` does so, in all ancestors, when the last
+///   reference on it is gone.
+pub(crate) struct ReclaimIter<'a> {
+    root: &'a MemCgroup,
+    position: &'a Position,
 }
 
-impl SharedPosition<MemCgroup> for ReclaimIter {
+fn as_ptr(memcg: Option<&MemCgroup>) -> *mut MemCgroup {
+    memcg.map_or(ptr::null_mut(), |memcg| memcg.as_raw().cast())
+}
+
+impl SharedPosition<MemCgroup> for ReclaimIter<'_> {
     #[inline]
     fn generation(&self) -> i32 {
-        self.generation.load(Relaxed)
+        self.position.generation.load(Relaxed)
     }
 
     #[inline]
     fn complete_round(&self) {
-        self.generation.add(1, Relaxed);
+        self.position.generation.add(1, Relaxed);
     }
 
     #[inline]
-    fn load<'g>(&self, _guard: &'g Guard) -> Option<&'g MemCgroup> {
-        // SAFETY: By the type invariants, the memcg is valid until a grace period has passed,
-        // which can't end before `'g` does.
-        unsafe { self.position.load(Relaxed).as_ref() }
+    fn load<'g>(&'g self, _guard: &'g Guard) -> Option<&'g MemCgroup> {
+        // SAFETY: By the type invariants, the memcg is the root, which `'g` does not outlive, or
+        // valid until a grace period has passed, which can't end before `'g` does.
+        unsafe { self.position.memcg.load(Relaxed).as_ref() }
     }
 
     #[inline]
-    fn advance(&self, from: Option<&MemCgroup>, to: Option<&MemCgroup>) -> bool {
-        // INVARIANT: The caller has a reference on `to`, or keeps it alive as the root.
+    fn advance(&self, from: Option<&MemCgroup>, to: Option<&Step<MemCgroup>>) -> bool {
+        if let Some(Step::Descendant(memcg)) = to {
+            // The position of a walk elsewhere would not be taken back.
+            if !memcg.is_descendant(self.root) {
+                return false;
+            }
+        }
+        let to = to.map(|step| step.get(self.root));
+
+        // INVARIANT: `to` is null, `root`, or below it; and then the step has a reference on it.
         self.position
+            .memcg
             .cmpxchg(as_ptr(from), as_ptr(to), Full)
             .is_ok()
     }

@@ -19,8 +19,7 @@ use kernel::{
         c_int,
         c_uint, //
     },
-    prelude::*,
-    sync::aref::ARef, //
+    prelude::*, //
 };
 
 use crate::{
@@ -35,6 +34,7 @@ use crate::{
     memcg::{
         self,
         MemCgroup,
+        MemCgroupRef,
         ReclaimIter, //
     },
     node::Node,
@@ -66,7 +66,7 @@ pub(super) unsafe fn iter_next(
     root: *mut mem_cgroup,
     prev: *mut mem_cgroup,
     reclaim: *mut mem_cgroup_reclaim_cookie,
-    position: impl FnOnce(&'static MemCgroup, Node) -> &'static ReclaimIter,
+    position: impl for<'a> FnOnce(&'a MemCgroup, Node) -> ReclaimIter<'a>,
     order: impl Order<MemCgroup>,
     filter: impl FnMut(&MemCgroup) -> Verdict,
 ) -> *mut mem_cgroup {
@@ -81,17 +81,19 @@ pub(super) unsafe fn iter_next(
     // SAFETY: The caller keeps `root` valid; the root of all is never freed.
     let root = unsafe { MemCgroup::from_raw(root) };
 
+    let shared;
     let cookie = if reclaim.is_null() {
         None
     } else {
         // SAFETY: The caller vouches for the cookie, which names an existing node, and uses it
         // for nothing else meanwhile.
-        Some(unsafe {
-            Cookie {
-                shared: position(root, Node::from_raw((*(*reclaim).pgdat).node_id)),
+        unsafe {
+            shared = position(root, Node::from_raw((*(*reclaim).pgdat).node_id));
+            Some(Cookie {
+                shared: &shared,
                 generation: &mut (*reclaim).generation,
-            }
-        })
+            })
+        }
     };
 
     // SAFETY: The caller has a reference on `prev`.
@@ -114,7 +116,7 @@ fn into_raw(root: &MemCgroup, step: Option<Step<MemCgroup>>) -> *mut mem_cgroup 
     match step {
         None => ptr::null_mut(),
         Some(Step::Root) => root.as_raw(),
-        Some(Step::Descendant(group)) => ARef::into_raw(group).as_ptr().cast(),
+        Some(Step::Descendant(memcg)) => memcg.into_raw(),
     }
 }
 
@@ -127,9 +129,9 @@ unsafe fn iter_put(root: *mut mem_cgroup, prev: *mut mem_cgroup) {
     if prev == root {
         return;
     }
-    if let Some(prev) = NonNull::new(prev.cast::<MemCgroup>()) {
+    if let Some(prev) = NonNull::new(prev) {
         // SAFETY: The walk got a reference for everything that it returned but `root`.
-        drop(unsafe { ARef::from_raw(prev) });
+        drop(unsafe { MemCgroupRef::from_raw(prev) });
     }
 }
 

@@ -111,7 +111,7 @@ fn check(random: &Random, step: u32, groups: &[TestGroup]) -> Result {
             step,
             fmt!("the first pass below group {root}"),
         )?;
-        let position = TestPosition::new();
+        let position = TestPosition::new(group);
         for shared in [None, Some(&position)] {
             let visited = walk(groups, root, shared, ExcessOrder, |other| {
                 verdict(other, group)

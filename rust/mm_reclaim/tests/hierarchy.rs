@@ -98,6 +98,8 @@ unsafe impl AlwaysRefCounted for TestGroup {
 }
 
 impl Group for TestGroup {
+    type Ref = ARef<Self>;
+
     fn next_descendant_pre<'g>(
         pos: Option<&'g Self>,
         root: &'g Self,
@@ -160,15 +162,17 @@ impl Limited for TestGroup {
     }
 }
 
-/// A position that is not shared with anybody else's test.
-pub(super) struct TestPosition {
+/// A position below `root` that is not shared with anybody else's test.
+pub(super) struct TestPosition<'a> {
+    root: &'a TestGroup,
     pub(super) position: Atomic<*mut TestGroup>,
     generation: Atomic<i32>,
 }
 
-impl TestPosition {
-    pub(super) fn new() -> Self {
+impl<'a> TestPosition<'a> {
+    pub(super) fn new(root: &'a TestGroup) -> Self {
         Self {
+            root,
             position: Atomic::new(ptr::null_mut()),
             generation: Atomic::new(0),
         }
@@ -179,7 +183,7 @@ pub(super) fn as_ptr(group: Option<&TestGroup>) -> *mut TestGroup {
     group.map_or(ptr::null_mut(), |group| ptr::from_ref(group).cast_mut())
 }
 
-impl SharedPosition<TestGroup> for TestPosition {
+impl SharedPosition<TestGroup> for TestPosition<'_> {
     fn generation(&self) -> i32 {
         self.generation.load(Relaxed)
     }
@@ -188,12 +192,14 @@ impl SharedPosition<TestGroup> for TestPosition {
         self.generation.add(1, Relaxed);
     }
 
-    fn load<'g>(&self, _guard: &'g Guard) -> Option<&'g TestGroup> {
+    fn load<'g>(&'g self, _guard: &'g Guard) -> Option<&'g TestGroup> {
         // SAFETY: The test keeps the groups longer than the position.
         unsafe { self.position.load(Relaxed).as_ref() }
     }
 
-    fn advance(&self, from: Option<&TestGroup>, to: Option<&TestGroup>) -> bool {
+    fn advance(&self, from: Option<&TestGroup>, to: Option<&Step<TestGroup>>) -> bool {
+        let to = to.map(|step| step.get(self.root));
+
         self.position
             .cmpxchg(as_ptr(from), as_ptr(to), Full)
             .is_ok()
@@ -258,7 +264,7 @@ pub(super) fn next_hierarchy(depths: &mut [usize]) -> bool {
 pub(super) fn walk(
     groups: &[TestGroup],
     root: usize,
-    shared: Option<&TestPosition>,
+    shared: Option<&TestPosition<'_>>,
     order: impl Order<TestGroup> + Copy,
     filter: impl Fn(&TestGroup) -> Verdict,
 ) -> Result<KVec<usize>> {

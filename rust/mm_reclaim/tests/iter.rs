@@ -67,7 +67,7 @@ fn check_hierarchy(random: &Random, groups: &[TestGroup]) -> Result {
     for root in 0..groups.len() {
         for combination in 0..3usize.pow(groups.len() as u32) {
             let filter = |group: &TestGroup| verdict(combination, group.at);
-            let position = TestPosition::new();
+            let position = TestPosition::new(&groups[root]);
 
             for shared in [None, Some(&position)] {
                 let visited = walk(groups, root, shared, PreOrder, filter)?;
@@ -87,7 +87,7 @@ fn check_hierarchy(random: &Random, groups: &[TestGroup]) -> Result {
 /// Walkers that take turns at random: each group is visited once per round by all together.
 fn share(random: &mut Random, groups: &[TestGroup], rounds: usize) -> Result {
     const WALKERS: usize = 3;
-    let position = TestPosition::new();
+    let position = TestPosition::new(&groups[0]);
     let mut visits = KVVec::from_elem(0u8, groups.len() * (rounds + 1), GFP_KERNEL)?;
     let mut prev: [Option<Step<TestGroup>>; WALKERS] = [const { None }; WALKERS];
     let mut generations = [0; WALKERS];
@@ -162,7 +162,7 @@ mod tests {
         let groups = build(&[0, 1, 2, 1])?;
 
         for refusal in [Verdict::Skip, Verdict::SkipTree] {
-            let position = TestPosition::new();
+            let position = TestPosition::new(&groups[0]);
 
             // Also from the middle of a round that another walker began.
             for start in 0..groups.len() {

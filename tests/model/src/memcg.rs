@@ -4,6 +4,8 @@
 
 use core::{
     cell::Cell,
+    marker::PhantomData,
+    ops::Deref,
     ptr::{
         self,
         NonNull, //
@@ -12,10 +14,6 @@ use core::{
 use kernel::{
     alloc::Flags,
     sync::{
-        aref::{
-            ARef,
-            AlwaysRefCounted, //
-        },
         atomic::{
             Atomic,
             Full,
@@ -42,7 +40,8 @@ use crate::{
     },
     iter::{
         Group,
-        SharedPosition, //
+        SharedPosition,
+        Step, //
     },
     lifecycle,
     memcg_bitmap::{
@@ -262,21 +261,33 @@ impl Limited for MemCgroup {
     }
 }
 
-// SAFETY: Memcgs live as long as their world.
-unsafe impl AlwaysRefCounted for MemCgroup {
-    fn inc_ref(&self) {
-        self.refcount.inc();
-    }
+/// A reference that keeps a memcg.
+///
+/// # Invariants
+///
+/// Owns a reference on a memcg that lives as long as its world.
+pub(crate) struct MemCgroupRef(NonNull<MemCgroup>);
 
-    unsafe fn dec_ref(memcg: NonNull<Self>) {
-        // SAFETY: As above.
-        let is_last = unsafe { memcg.as_ref() }.refcount.dec_and_test();
+impl Deref for MemCgroupRef {
+    type Target = MemCgroup;
+
+    fn deref(&self) -> &MemCgroup {
+        // SAFETY: By the type invariants.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl Drop for MemCgroupRef {
+    fn drop(&mut self) {
+        let is_last = self.refcount.dec_and_test();
 
         assert!(!is_last, "the world has a reference");
     }
 }
 
 impl Group for MemCgroup {
+    type Ref = MemCgroupRef;
+
     fn next_descendant_pre<'g>(
         pos: Option<&'g Self>,
         root: &'g Self,
@@ -290,28 +301,28 @@ impl Group for MemCgroup {
         None
     }
 
-    fn try_get(&self) -> Option<ARef<Self>> {
-        self.inc_ref();
-        // SAFETY: That got a reference.
-        Some(unsafe { ARef::from_raw(NonNull::from(self)) })
+    fn try_get(&self) -> Option<MemCgroupRef> {
+        self.refcount.inc();
+        // INVARIANT: That got a reference.
+        Some(MemCgroupRef(NonNull::from(self)))
     }
 }
 
 /// The position of shared walks, of which there are none here.
-pub(crate) struct ReclaimIter;
+pub(crate) struct ReclaimIter<'a>(PhantomData<&'a MemCgroup>);
 
-impl SharedPosition<MemCgroup> for ReclaimIter {
+impl SharedPosition<MemCgroup> for ReclaimIter<'_> {
     fn generation(&self) -> i32 {
         unreachable!("walks are not shared here")
     }
 
     fn complete_round(&self) {}
 
-    fn load<'g>(&self, _guard: &'g Guard) -> Option<&'g MemCgroup> {
+    fn load<'g>(&'g self, _guard: &'g Guard) -> Option<&'g MemCgroup> {
         None
     }
 
-    fn advance(&self, _from: Option<&MemCgroup>, _to: Option<&MemCgroup>) -> bool {
+    fn advance(&self, _from: Option<&MemCgroup>, _to: Option<&Step<MemCgroup>>) -> bool {
         false
     }
 }

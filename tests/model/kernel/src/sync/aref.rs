@@ -43,6 +43,13 @@ impl<T: AlwaysRefCounted> ARef<T> {
     }
 }
 
+impl<T: AlwaysRefCounted> From<&T> for ARef<T> {
+    fn from(obj: &T) -> Self {
+        obj.inc_ref();
+        Self(NonNull::from(obj))
+    }
+}
+
 impl<T: AlwaysRefCounted> Clone for ARef<T> {
     fn clone(&self) -> Self {
         self.inc_ref();

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! A group that was found under RCU, and is used when the read-side lock is no longer held.
+
+#![allow(warnings)]
+
+include!("../src/modules.rs");
+
+use iter::Group;
+use kernel::sync::rcu;
+
+fn misuse<T: Group>(root: &T) {
+    let guard = rcu::read_lock();
+    let group = T::next_descendant_pre(None, root, &guard);
+
+    drop(guard);
+    group.and_then(T::try_get);
+}
+
+fn main() {}
