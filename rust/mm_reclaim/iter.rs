@@ -5,8 +5,15 @@
 //! The rules of the shared walk are those of `mem_cgroup_iter()`: walkers of the same hierarchy and
 //! node share one position, so that together they visit every group once per round. The predicate
 //! comes from the series "soft limit rework" of 2013 (`mem_cgroup_iter_cond()`).
+//!
+//! A filter may refuse any number of groups. So that a grace period need not wait for all of them,
+//! a walk leaves RCU after [`MAX_SKIPPED`], with a reference on the last one, and goes on from
+//! there.
 
-use core::ops::Deref;
+use core::{
+    ops::Deref,
+    ptr, //
+};
 use kernel::sync::rcu::{
     self,
     Guard, //
@@ -47,6 +54,9 @@ pub(crate) trait Group: Sized {
 
     /// Gets a reference, unless the group is gone.
     fn try_get(&self) -> Option<Self::Ref>;
+
+    /// Returns a number that no other group has, nor will have when this one is freed.
+    fn serial(&self) -> u64;
 }
 
 /// The order in which a walk visits the groups of a hierarchy.
@@ -118,80 +128,218 @@ impl<T: Group> Step<T> {
             Self::Descendant(group) => group,
         }
     }
+
+    /// Gets a reference on `group`, unless it is gone. The root needs none.
+    #[inline]
+    fn hold(group: &T, root: &T) -> Option<Self> {
+        if ptr::eq(group, root) {
+            Some(Self::Root)
+        } else {
+            group.try_get().map(Self::Descendant)
+        }
+    }
+}
+
+/// How many groups are skipped, at most, in one RCU read-side critical section, not counting those
+/// that are gone.
+pub(crate) const MAX_SKIPPED: u32 = 64;
+
+/// What a walk has behind it.
+#[derive(Clone, Copy)]
+enum Past {
+    /// The group.
+    Group,
+    /// The group and all of its descendants.
+    Subtree,
+}
+
+/// Where a walk goes on in its next RCU read-side critical section.
+struct Resume<T: Group> {
+    /// The group that was skipped last.
+    last: Step<T>,
+    past: Past,
+    since: Since,
+}
+
+/// What a shared walk was like when a walker began to look for a group.
+#[derive(Default, PartialEq, Eq)]
+struct Since {
+    /// The round.
+    generation: i32,
+    /// The serial number of the group that was the position. Its address may be another group's by
+    /// now.
+    position: Option<u64>,
 }
 
 /// Returns the next group of the hierarchy below `root` in `order`, or none at the end of a round.
 ///
 /// `prev` is what the call before returned, none in the first call of a round. With a `cookie`, the
 /// position is shared, and `prev` only tells whether the walk has begun. `filter` is called under
-/// RCU, for groups that may be dying; it must not sleep.
+/// RCU, for groups that may be dying; it must not sleep. `pause` is called whenever RCU was left
+/// before the walk arrived: it may sleep if the caller may.
 ///
-/// Does not sleep.
-pub(crate) fn next<T: Group, P: SharedPosition<T>>(
+/// Does not sleep otherwise.
+pub(crate) fn next_with<T: Group, P: SharedPosition<T>>(
     root: &T,
     prev: Option<&T>,
     mut cookie: Option<Cookie<'_, P>>,
     order: impl Order<T>,
     mut filter: impl FnMut(&T) -> Verdict,
+    mut pause: impl FnMut(),
 ) -> Option<Step<T>> {
-    let guard = rcu::read_lock();
+    let mut resume = None;
 
     loop {
-        let Some(cookie) = &mut cookie else {
-            return find_next(root, prev, &order, &mut filter, &guard);
-        };
-
-        // A walker joins the current round at its start, and leaves when another one completes it.
-        let generation = cookie.shared.generation();
-        if prev.is_none() {
-            *cookie.generation = generation;
-        } else if *cookie.generation != generation {
-            return None;
+        let cookie = cookie.as_mut();
+        match next_in_section(root, prev, cookie, &order, &mut filter, resume.take()) {
+            Progress::Arrived(step) => return step,
+            Progress::Left(at) => resume = at,
         }
-
-        let pos = cookie.shared.load(&guard);
-        let step = find_next(root, pos, &order, &mut filter, &guard);
-
-        // Only the root or a group with a reference becomes the position, so that the position is
-        // taken back before it is freed. If another walker moved it meanwhile, that one visits
-        // `step`.
-        if !cookie.shared.advance(pos, step.as_ref()) {
-            continue;
-        }
-        if step.is_none() {
-            cookie.shared.complete_round();
-
-            // A walker that arrives at the very end of a round must see at least one group, and
-            // begins another round: but only if the round didn't begin here, because a filter that
-            // refuses every group would make that endless.
-            if prev.is_none() && pos.is_some() {
-                continue;
-            }
-        }
-        return step;
+        pause();
     }
 }
 
-/// Finds the first group after `pos` that passes the filter and can be referenced.
+/// Does what [`next_with`] does, and never sleeps.
+pub(crate) fn next<T: Group, P: SharedPosition<T>>(
+    root: &T,
+    prev: Option<&T>,
+    cookie: Option<Cookie<'_, P>>,
+    order: impl Order<T>,
+    filter: impl FnMut(&T) -> Verdict,
+) -> Option<Step<T>> {
+    next_with(root, prev, cookie, order, filter, || ())
+}
+
+/// What came of one RCU read-side critical section.
+enum Progress<T: Group> {
+    /// The walk arrived at a group, or at the end of the round.
+    Arrived(Option<Step<T>>),
+    /// The walk goes on: from here, or from the position.
+    Left(Option<Resume<T>>),
+}
+
+/// Goes on with a walk in one RCU read-side critical section.
+fn next_in_section<T: Group, P: SharedPosition<T>>(
+    root: &T,
+    prev: Option<&T>,
+    cookie: Option<&mut Cookie<'_, P>>,
+    order: &impl Order<T>,
+    filter: &mut impl FnMut(&T) -> Verdict,
+    resume: Option<Resume<T>>,
+) -> Progress<T> {
+    let guard = rcu::read_lock();
+    let start = |pos| (pos, Past::Group);
+
+    let Some(cookie) = cookie else {
+        let from = match &resume {
+            Some(resume) => (Some(resume.last.get(root)), resume.past),
+            None => start(prev),
+        };
+        return match find_next(root, from, order, filter, &guard) {
+            Found::Group(step) => Progress::Arrived(Some(step)),
+            Found::End => Progress::Arrived(None),
+            Found::Skipped(last, past) => Progress::Left(Some(Resume {
+                last,
+                past,
+                since: Since::default(),
+            })),
+        };
+    };
+
+    // A walker joins the current round at its start, and leaves when another one completes it.
+    let generation = cookie.shared.generation();
+    if prev.is_none() {
+        *cookie.generation = generation;
+    } else if *cookie.generation != generation {
+        return Progress::Arrived(None);
+    }
+
+    let pos = cookie.shared.load(&guard);
+    let since = || Since {
+        generation,
+        position: pos.map(T::serial),
+    };
+
+    // If another walker moved the position meanwhile, it has looked at what follows.
+    let from = match &resume {
+        Some(resume) if resume.since == since() => (Some(resume.last.get(root)), resume.past),
+        _ => start(pos),
+    };
+    let step = match find_next(root, from, order, filter, &guard) {
+        Found::Group(step) => Some(step),
+        Found::End => None,
+        Found::Skipped(last, past) => {
+            return Progress::Left(Some(Resume {
+                last,
+                past,
+                since: since(),
+            }));
+        }
+    };
+
+    // Only the root or a group with a reference becomes the position, so that the position is
+    // taken back before it is freed. If another walker moved it meanwhile, that one visits `step`,
+    // and this one goes on from where the other one is.
+    if !cookie.shared.advance(pos, step.as_ref()) {
+        return Progress::Left(None);
+    }
+    if step.is_none() {
+        cookie.shared.complete_round();
+
+        // A walker that arrives at the very end of a round must see at least one group, and begins
+        // another round: but only if the round didn't begin here, because a filter that refuses
+        // every group would make that endless.
+        if prev.is_none() && pos.is_some() {
+            return Progress::Left(None);
+        }
+    }
+    Progress::Arrived(step)
+}
+
+/// What [`find_next`] found.
+enum Found<T: Group> {
+    /// A group that passes the filter.
+    Group(Step<T>),
+    /// The end of the round.
+    End,
+    /// Too many groups that don't pass; this was the last of them.
+    Skipped(Step<T>, Past),
+}
+
+/// Finds the first group after a place that passes the filter and can be referenced.
 fn find_next<'g, T: Group>(
     root: &'g T,
-    pos: Option<&'g T>,
+    mut from: (Option<&'g T>, Past),
     order: &impl Order<T>,
     filter: &mut impl FnMut(&T) -> Verdict,
     guard: &'g Guard,
-) -> Option<Step<T>> {
-    let mut next = order.next(pos, root, guard);
+) -> Found<T> {
+    let mut left = MAX_SKIPPED;
 
-    while let Some(group) = next {
-        next = match filter(group) {
-            Verdict::Visit if core::ptr::eq(group, root) => return Some(Step::Root),
-            Verdict::Visit => match group.try_get() {
-                Some(group) => return Some(Step::Descendant(group)),
-                None => order.next(Some(group), root, guard),
-            },
-            Verdict::Skip => order.next(Some(group), root, guard),
-            Verdict::SkipTree => order.next_after_subtree(group, root, guard),
+    loop {
+        let next = match from {
+            (Some(group), Past::Subtree) => order.next_after_subtree(group, root, guard),
+            (pos, _) => order.next(pos, root, guard),
         };
+        let Some(group) = next else {
+            return Found::End;
+        };
+        let past = match filter(group) {
+            Verdict::Visit => match Step::hold(group, root) {
+                Some(step) => return Found::Group(step),
+                None => Past::Group,
+            },
+            Verdict::Skip => Past::Group,
+            Verdict::SkipTree => Past::Subtree,
+        };
+
+        // A group that is gone is no place to go on from; it leaves the hierarchy soon.
+        left = left.saturating_sub(1);
+        if left == 0 {
+            if let Some(last) = Step::hold(group, root) {
+                return Found::Skipped(last, past);
+            }
+        }
+        from = (Some(group), past);
     }
-    None
 }

@@ -435,6 +435,12 @@ impl Group for MemCgroup {
         // INVARIANT: That got a reference.
         Some(MemCgroupRef(NonNull::from(self)))
     }
+
+    #[inline]
+    fn serial(&self) -> u64 {
+        // SAFETY: The memcg is valid as long as `self`. The number never changes.
+        unsafe { (*self.css()).serial_nr }
+    }
 }
 
 /// What Rust keeps in `struct mem_cgroup_reclaim_iter`. Valid when it is zeroed.

@@ -5,6 +5,7 @@
 use kernel::sync::rcu;
 
 use crate::{
+    context,
     id::Id,
     info::{
         Owner,
@@ -19,7 +20,10 @@ use crate::{
         MemCgroup,
         MemCgroupInfo, //
     },
-    memcg_bitmap::Numbered,
+    memcg_bitmap::{
+        MemcgId,
+        Numbered, //
+    },
     node::Node,
     shrinker::{
         ShrinkerRef,
@@ -60,7 +64,7 @@ pub(crate) fn shrink_memcg(target: &Target<'_>) -> usize {
 /// that begins with the root (`pos` is 0), and moves `pos` on.
 ///
 /// The root's objects may set no bits, and not all shrinkers have one: so it is always visited.
-/// Does not sleep.
+/// May sleep. Each memcg is looked at in an RCU read-side critical section of its own.
 pub(crate) fn next_shrinkable(
     root: &MemCgroup,
     node: Node,
@@ -70,22 +74,27 @@ pub(crate) fn next_shrinkable(
         *pos = 1;
         return Some(Step::Root);
     }
-    let guard = rcu::read_lock();
 
     loop {
         let id = root.bitmap(node).next(*pos)?;
         *pos = id.after();
 
-        let memcg = root
-            .with_id(id, &guard)
-            .filter(|memcg| memcg.is_online())
-            .and_then(Group::try_get);
-        if let Some(memcg) = memcg {
+        if let Some(memcg) = get_online(root, id) {
             return Some(Step::Descendant(memcg));
         }
-        // It is gone, or as good as gone.
+        // It is gone, or as good as gone. So may be any number of others.
         root.info(node).unlist_id(id);
+        context::cond_resched();
     }
+}
+
+/// Gets the memcg that has an id, if it is online.
+fn get_online(root: &MemCgroup, id: MemcgId) -> Option<<MemCgroup as Group>::Ref> {
+    let guard = rcu::read_lock();
+
+    root.with_id(id, &guard)
+        .filter(|memcg| memcg.is_online())
+        .and_then(Group::try_get)
 }
 
 /// Calls the shrinkers that may have objects though they have no unit.

@@ -23,6 +23,7 @@ use kernel::{
 };
 
 use crate::{
+    context,
     iter::{
         self,
         Cookie,
@@ -59,6 +60,8 @@ pub(super) fn top(root: *mut mem_cgroup) -> *mut mem_cgroup {
 /// Walks a hierarchy of memcgs: `mem_cgroup_iter()` for any order and filter, and any position that
 /// is kept for each memcg and node.
 ///
+/// May sleep, as a filter may refuse many: lets others run after some.
+///
 /// # Safety
 ///
 /// As for [`mem_cgroup_iter_cond`].
@@ -69,6 +72,27 @@ pub(super) unsafe fn iter_next(
     position: impl for<'a> FnOnce(&'a MemCgroup, Node) -> ReclaimIter<'a>,
     order: impl Order<MemCgroup>,
     filter: impl FnMut(&MemCgroup) -> Verdict,
+) -> *mut mem_cgroup {
+    let pause = context::cond_resched;
+
+    // SAFETY: As for this function.
+    unsafe { iter_next_with(root, prev, reclaim, position, order, filter, pause) }
+}
+
+/// Does what [`iter_next`] does, and calls `pause` where that lets others run. Does not sleep
+/// unless `pause` does.
+///
+/// # Safety
+///
+/// As for [`mem_cgroup_iter_cond`].
+unsafe fn iter_next_with(
+    root: *mut mem_cgroup,
+    prev: *mut mem_cgroup,
+    reclaim: *mut mem_cgroup_reclaim_cookie,
+    position: impl for<'a> FnOnce(&'a MemCgroup, Node) -> ReclaimIter<'a>,
+    order: impl Order<MemCgroup>,
+    filter: impl FnMut(&MemCgroup) -> Verdict,
+    pause: impl FnMut(),
 ) -> *mut mem_cgroup {
     // Without memcgs, a walk doesn't begin.
     if prev.is_null() && memcg::is_disabled() {
@@ -98,7 +122,10 @@ pub(super) unsafe fn iter_next(
 
     // SAFETY: The caller has a reference on `prev`.
     let prev_ref = (!prev.is_null()).then(|| unsafe { MemCgroup::from_raw(prev) });
-    let next = into_raw(root, iter::next(root, prev_ref, cookie, order, filter));
+    let next = into_raw(
+        root,
+        iter::next_with(root, prev_ref, cookie, order, filter, pause),
+    );
 
     // SAFETY: The caller gives `prev` back, and doesn't use it any more.
     unsafe { iter_put(root.as_raw(), prev) };
@@ -150,13 +177,14 @@ pub(crate) unsafe extern "C" fn mem_cgroup_iter(
 ) -> *mut mem_cgroup {
     // SAFETY: As for this function.
     unsafe {
-        iter_next(
+        iter_next_with(
             root,
             prev,
             reclaim,
             MemCgroup::reclaim_iter,
             PreOrder,
             |_| Verdict::Visit,
+            || (),
         )
     }
 }
@@ -192,13 +220,14 @@ pub(crate) unsafe extern "C" fn mem_cgroup_iter_cond(
 
     // SAFETY: As for this function.
     unsafe {
-        iter_next(
+        iter_next_with(
             root,
             prev,
             reclaim,
             MemCgroup::reclaim_iter,
             PreOrder,
             verdict,
+            || (),
         )
     }
 }
@@ -206,7 +235,7 @@ pub(crate) unsafe extern "C" fn mem_cgroup_iter_cond(
 /// Walks the memcgs of a hierarchy to which anything is charged: [`mem_cgroup_iter`] without those
 /// subtrees whose `memory` counter reads zero. `root` itself is always visited.
 ///
-/// Does not sleep.
+/// May sleep.
 ///
 /// # Safety
 ///
@@ -248,7 +277,7 @@ pub(crate) unsafe extern "C" fn mem_cgroup_iter_charged(
 /// Walks all memcgs that may have something to shrink on a node, and first the root memcg.
 ///
 /// `pos` is where the walk is, 0 at first: a memcg that goes offline meanwhile is not a place to go
-/// on from. Does not sleep.
+/// on from. May sleep.
 ///
 /// # Safety
 ///

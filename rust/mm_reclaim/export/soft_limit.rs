@@ -119,7 +119,7 @@ pub(crate) unsafe extern "C" fn mem_cgroup_is_in_excess(memcg: *mut mem_cgroup) 
 }
 
 /// Walks the memcgs of a hierarchy that exceed their soft limits, and all below them:
-/// `mem_cgroup_iter_charged` for the first pass of reclaim. Does not sleep.
+/// `mem_cgroup_iter_charged` for the first pass of reclaim. May sleep.
 ///
 /// # Safety
 ///

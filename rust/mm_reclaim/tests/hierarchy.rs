@@ -121,6 +121,10 @@ impl Group for TestGroup {
     fn try_get(&self) -> Option<ARef<Self>> {
         (!self.dying).then(|| self.into())
     }
+
+    fn serial(&self) -> u64 {
+        self.at as u64
+    }
 }
 
 impl Numbered for TestGroup {

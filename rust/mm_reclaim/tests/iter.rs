@@ -2,10 +2,15 @@
 
 //! The walk of a hierarchy.
 
+use core::cell::{
+    Cell,
+    RefCell, //
+};
 use kernel::{
     alloc::flags::GFP_KERNEL,
     prelude::*,
-    sync::atomic::Relaxed, //
+    sync::atomic::Relaxed,
+    task::might_sleep, //
 };
 
 use super::{
@@ -27,7 +32,8 @@ use crate::iter::{
     PreOrder,
     SharedPosition,
     Step,
-    Verdict, //
+    Verdict,
+    MAX_SKIPPED, //
 };
 
 /// What [`walk`] should visit.
@@ -119,6 +125,181 @@ fn share(random: &mut Random, groups: &[TestGroup], rounds: usize) -> Result {
     Ok(())
 }
 
+/// Builds a hierarchy of so many groups, of which most have a sibling, and at most two levels below
+/// the root's children.
+fn build_wide(random: &mut Random, size: usize) -> Result<KVec<TestGroup>> {
+    let mut depths = KVec::from_elem(0, size, GFP_KERNEL)?;
+
+    for i in 1..size {
+        depths[i] = 1 + random.below(depths[i - 1].min(2) as u32 + 1) as usize;
+    }
+    build(&depths)
+}
+
+/// A verdict for each group, by which a walk skips many in a row: one of `visit` is visited.
+fn mostly_skip(random: &mut Random, size: usize, visit: u32) -> Result<KVec<Verdict>> {
+    let mut verdicts = KVec::with_capacity(size, GFP_KERNEL)?;
+
+    for _ in 0..size {
+        let verdict = match (random.below(visit), random.below(2)) {
+            (0, _) => Verdict::Visit,
+            (_, 0) => Verdict::Skip,
+            _ => Verdict::SkipTree,
+        };
+        verdicts.push(verdict, GFP_KERNEL)?;
+    }
+    // There is something to visit, or may be.
+    verdicts[0] = match random.below(2) {
+        0 => Verdict::Visit,
+        _ => Verdict::Skip,
+    };
+    Ok(verdicts)
+}
+
+/// A walk that skips many visits the same groups as one that doesn't, and leaves RCU in time.
+/// Returns how often it did.
+fn skip_many(
+    random: &Random,
+    groups: &[TestGroup],
+    verdicts: &[Verdict],
+    shared: Option<&TestPosition<'_>>,
+) -> Result<usize> {
+    let (asked, most, pauses) = (Cell::new(0), Cell::new(0), Cell::new(0));
+    let mut expected = expected(groups, 0, |group| verdicts[group.at]);
+    let mut generation = 0;
+    let mut prev: Option<Step<TestGroup>> = None;
+
+    loop {
+        let at = prev.as_ref().map(|step| &groups[place(step, 0)]);
+        let cookie = shared.map(|shared| Cookie {
+            shared,
+            generation: &mut generation,
+        });
+        asked.set(0);
+        prev = iter::next_with(
+            &groups[0],
+            at,
+            cookie,
+            PreOrder,
+            |group| {
+                asked.set(asked.get() + 1);
+                most.set(most.get().max(asked.get()));
+                verdicts[group.at]
+            },
+            || {
+                // Complains, if the kernel can, under RCU.
+                might_sleep();
+                pauses.set(pauses.get() + 1);
+                asked.set(0);
+            },
+        );
+
+        let (found, expected) = (prev.as_ref().map(|step| place(step, 0)), expected.next());
+        random.check(
+            found == expected,
+            pauses.get() as u32,
+            fmt!("{found:?} is visited, not {expected:?}"),
+        )?;
+        if found.is_none() {
+            break;
+        }
+    }
+    // A walk can't stop at groups that are gone.
+    let gone = groups.iter().any(|group| group.dying);
+    random.check(
+        gone || most.get() <= MAX_SKIPPED,
+        0,
+        fmt!("{} groups are skipped at a time", most.get()),
+    )?;
+    Ok(pauses.get())
+}
+
+/// Two walkers, of which one goes on while the other one is out of RCU, or is about to move the
+/// position: each group that passes the filter is visited once per round by both together.
+///
+/// There must be two such groups. With fewer, the position may come back to where it was while a
+/// walker is about to move it, which it does not notice: as in C.
+fn share_while_skipping(
+    random: &mut Random,
+    groups: &[TestGroup],
+    verdicts: &[Verdict],
+    rounds: usize,
+) -> Result {
+    struct Walker {
+        prev: Option<Step<TestGroup>>,
+        generation: i32,
+    }
+
+    let mut once = KVVec::from_elem(0u8, groups.len(), GFP_KERNEL)?;
+    for at in expected(groups, 0, |group| verdicts[group.at]) {
+        once[at] = 1;
+    }
+    if once.iter().filter(|&&visits| visits != 0).count() < 2 {
+        return Ok(());
+    }
+
+    let position = TestPosition::new(&groups[0]);
+    let visits = RefCell::new(KVVec::from_elem(0u8, groups.len() * rounds, GFP_KERNEL)?);
+    let take = |walker: &mut Walker, filter: &dyn Fn(), pause: &dyn Fn()| {
+        let at = walker.prev.as_ref().map(|step| &groups[place(step, 0)]);
+        let cookie = Some(Cookie {
+            shared: &position,
+            generation: &mut walker.generation,
+        });
+        let verdict = |group: &TestGroup| {
+            filter();
+            verdicts[group.at]
+        };
+        let next = iter::next_with(&groups[0], at, cookie, PreOrder, verdict, pause);
+
+        if let Some(step) = &next {
+            let visit = walker.generation as usize * groups.len() + place(step, 0);
+            if let Some(visits) = visits.borrow_mut().get_mut(visit) {
+                *visits += 1;
+            }
+        }
+        walker.prev = next;
+    };
+    let [mut one, other] = [const {
+        Walker {
+            prev: None,
+            generation: 0,
+        }
+    }; 2];
+    let other = RefCell::new(other);
+
+    {
+        let random = RefCell::new(&mut *random);
+        let sometimes = |one_in| {
+            let now = random.borrow_mut().below(one_in) == 0;
+            if now {
+                take(&mut other.borrow_mut(), &|| (), &|| ());
+            }
+            now
+        };
+        // Not twice while the first one is under RCU, for the same reason.
+        let interfered = Cell::new(false);
+        let filter = || interfered.set(interfered.get() || sometimes(100));
+        let pause = || {
+            while sometimes(2) {}
+            interfered.set(false);
+        };
+        while (position.generation() as usize) < rounds {
+            pause();
+            take(&mut one, &filter, &pause);
+        }
+    }
+    for (i, &visits) in visits.borrow().iter().enumerate() {
+        let (round, at) = (i / groups.len(), i % groups.len());
+        random.check(
+            visits == once[at],
+            round as u32,
+            fmt!("group {at} is visited {visits} times"),
+        )?;
+    }
+    Ok(())
+}
+
 #[kunit_tests(mm_reclaim_iter)]
 mod tests {
     use super::*;
@@ -172,5 +353,80 @@ mod tests {
             }
         }
         Ok(())
+    }
+
+    #[test]
+    fn skipping_many_leaves_rcu() -> Result {
+        let mut random = Random::new("skipping_many_leaves_rcu");
+        let mut pauses = 0;
+
+        for i in 0..100 {
+            let size = 1 + random.below(10 * MAX_SKIPPED) as usize;
+            let visit = 1 + random.below(1000);
+            let mut groups = build_wide(&mut random, size)?;
+            let verdicts = mostly_skip(&mut random, size, visit)?;
+
+            for group in groups.iter_mut().skip(1) {
+                group.dying = i % 2 == 0 && random.below(3) == 0;
+            }
+            let position = TestPosition::new(&groups[0]);
+            for shared in [None, Some(&position)] {
+                pauses += skip_many(&random, &groups, &verdicts, shared)?;
+            }
+            let leaks = groups.iter().filter(|g| g.refs.load(Relaxed) != 0).count();
+            random.check(leaks == 0, i, fmt!("{leaks} groups have references left"))?;
+        }
+        random.check(pauses != 0, 0, fmt!("no walk ever left RCU"))
+    }
+
+    #[test]
+    fn skipping_many_goes_on_from_the_winner() -> Result {
+        let mut random = Random::new("skipping_many_goes_on_from_the_winner");
+
+        for _ in 0..20 {
+            let size = 4 * MAX_SKIPPED as usize;
+            let groups = build_wide(&mut random, size)?;
+            let verdicts = mostly_skip(&mut random, size, 50)?;
+
+            share_while_skipping(&mut random, &groups, &verdicts, 10)?;
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn loser_leaves_rcu() -> Result {
+        let random = Random::new("loser_leaves_rcu");
+        let groups = build(&[0, 1, 1])?;
+        let position = TestPosition::new(&groups[0]);
+        let (mut one, mut other) = (0, 0);
+        let (mut asked, mut pauses) = (0, 0);
+        let step = iter::next_with(
+            &groups[0],
+            None,
+            Some(Cookie {
+                shared: &position,
+                generation: &mut one,
+            }),
+            PreOrder,
+            |_| {
+                // The other one is faster, once.
+                if asked == 0 {
+                    let cookie = Some(Cookie {
+                        shared: &position,
+                        generation: &mut other,
+                    });
+                    iter::next(&groups[0], None, cookie, PreOrder, |_| Verdict::Visit);
+                }
+                asked += 1;
+                Verdict::Visit
+            },
+            || pauses += 1,
+        );
+        let found = step.as_ref().map(|step| place(step, 0));
+        random.check(
+            found == Some(1) && pauses == 1 && asked == 2,
+            0,
+            fmt!("{found:?} is visited, of {asked} groups, after {pauses} pauses"),
+        )
     }
 }

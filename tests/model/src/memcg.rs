@@ -306,6 +306,10 @@ impl Group for MemCgroup {
         // INVARIANT: That got a reference.
         Some(MemCgroupRef(NonNull::from(self)))
     }
+
+    fn serial(&self) -> u64 {
+        self.at as u64
+    }
 }
 
 /// The position of shared walks, of which there are none here.
