@@ -266,6 +266,70 @@ static void iter_cookie_group_goes(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, mem_cgroup_iter(root, memcg, &cookie));
 }
 
+/* More than a walk skips in one RCU read-side critical section, but not twice. */
+#define NR_MANY		100
+
+/**
+ * struct iter_many - many siblings, of which few pass the filter
+ * @top: their parent
+ * @groups: the groups
+ * @asked: how often the filter was asked
+ */
+struct iter_many {
+	struct test_group	*top;
+	struct test_group	*groups[NR_MANY];
+	int			asked;
+};
+
+static int iter_many_filter(struct mem_cgroup *memcg, void *arg)
+{
+	struct iter_many *many = arg;
+
+	many->asked++;
+	if (memcg == many->groups[10]->memcg ||
+	    memcg == many->groups[NR_MANY - 1]->memcg)
+		return MEM_CGROUP_VISIT;
+
+	return memcg == many->top->memcg ? MEM_CGROUP_SKIP : MEM_CGROUP_SKIP_TREE;
+}
+
+/* A walk that leaves RCU on its way neither forgets nor repeats a group. */
+static void iter_cond_skips_many(struct kunit *test)
+{
+	struct mem_cgroup_reclaim_cookie cookie = {
+		.pgdat = NODE_DATA(first_online_node),
+	};
+	struct mem_cgroup_reclaim_cookie *cookies[] = { NULL, &cookie };
+	struct mem_cgroup *memcg, *top;
+	struct iter_many *many;
+	char name[8];
+	int i;
+
+	many = kunit_kzalloc(test, sizeof(*many), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, many);
+	many->top = test_group_new(test, test_group_top(test), "many");
+	for (i = 0; i < NR_MANY; i++) {
+		snprintf(name, sizeof(name), "m%d", i);
+		many->groups[i] = test_group_new(test, many->top, name);
+	}
+	top = many->top->memcg;
+
+	for (i = 0; i < ARRAY_SIZE(cookies); i++) {
+		many->asked = 0;
+		memcg = mem_cgroup_iter_cond(top, NULL, cookies[i],
+					     iter_many_filter, many);
+		KUNIT_EXPECT_PTR_EQ(test, memcg, many->groups[10]->memcg);
+		memcg = mem_cgroup_iter_cond(top, memcg, cookies[i],
+					     iter_many_filter, many);
+		KUNIT_EXPECT_PTR_EQ(test, memcg,
+				    many->groups[NR_MANY - 1]->memcg);
+		memcg = mem_cgroup_iter_cond(top, memcg, cookies[i],
+					     iter_many_filter, many);
+		KUNIT_EXPECT_NULL(test, memcg);
+		KUNIT_EXPECT_EQ(test, many->asked, NR_MANY + 1);
+	}
+}
+
 /* What the threads count. */
 enum { WALKS, VISITS, GROUPS, ROUNDS };
 
@@ -277,6 +341,7 @@ enum { WALKS, VISITS, GROUPS, ROUNDS };
  * @middle: a group that stays; below it, others come and go
  * @last: the same, behind all others
  * @cookie: walks share their position
+ * @skip: walks skip all groups but those that stay, and @middle has many
  * @visits: how often all shared walks together returned each group that stays,
  *	the last two being @middle and @last
  * @generation: of the shared walk, at the start
@@ -290,6 +355,7 @@ struct iter_race {
 	struct test_group	*middle;
 	struct test_group	*last;
 	bool			cookie;
+	bool			skip;
 	atomic_long_t		visits[NR_NODES + 2];
 	int			generation;
 	struct test_group	pinned[NR_PINNED];
@@ -377,6 +443,17 @@ static void iter_race_visit(struct race_thread *thread, struct mem_cgroup *memcg
 			    0, 0);
 }
 
+/* Of all groups, those that stay. */
+static int iter_race_skip(struct mem_cgroup *memcg, void *arg)
+{
+	struct iter_race *ir = arg;
+
+	if (!ir->skip || iter_race_find(ir, memcg) >= 0)
+		return MEM_CGROUP_VISIT;
+
+	return MEM_CGROUP_SKIP;
+}
+
 static void iter_race_walk_shared(struct race_thread *thread)
 {
 	struct iter_race *ir = thread->race->priv;
@@ -387,7 +464,8 @@ static void iter_race_walk_shared(struct race_thread *thread)
 	unsigned long steps = 0;
 	u32 leave = race_random(thread, 64);
 
-	while ((memcg = mem_cgroup_iter(root, memcg, &cookie))) {
+	while ((memcg = mem_cgroup_iter_cond(root, memcg, &cookie,
+					     iter_race_skip, ir))) {
 		iter_race_visit(thread, memcg);
 		race_jitter(thread);
 		if (++steps == leave) {
@@ -511,7 +589,8 @@ static void iter_race_check(struct race *race)
 
 	if (ir->cookie) {
 		/* Take the shared walk to its end, from wherever it stands. */
-		while ((memcg = mem_cgroup_iter(root, memcg, &cookie)))
+		while ((memcg = mem_cgroup_iter_cond(root, memcg, &cookie,
+						     iter_race_skip, ir)))
 			iter_race_visit(thread, memcg);
 
 		visits = atomic_long_read(&ir->visits[0]);
@@ -527,10 +606,18 @@ static void iter_race_check(struct race *race)
 	iter_race_unpin(ir, NR_PINNED / 2);
 }
 
-static void iter_race_run(struct kunit *test, bool cookie)
+/*
+ * With those that come and go behind them, and are in the hierarchy until they
+ * are released, a walk leaves RCU now at one and now at another.
+ */
+#define NR_SKIPPED	60
+
+static void iter_race_run(struct kunit *test, bool cookie, bool skip)
 {
 	struct iter_race *ir;
 	struct race *race;
+	char name[8];
+	int i;
 
 	ir = kunit_kzalloc(test, sizeof(*ir), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, ir);
@@ -542,6 +629,11 @@ static void iter_race_run(struct kunit *test, bool cookie)
 	ir->middle = test_group_new(test, ir->tree->groups[1], "middle");
 	ir->last = test_group_new(test, ir->tree->groups[0], "last");
 	ir->cookie = cookie;
+	ir->skip = skip;
+	for (i = 0; skip && i < NR_SKIPPED; i++) {
+		snprintf(name, sizeof(name), "s%d", i);
+		test_group_new(test, ir->middle, name);
+	}
 	ir->generation = iter_race_generation(ir);
 
 	*race = (struct race) {
@@ -561,6 +653,9 @@ static void iter_race_run(struct kunit *test, bool cookie)
 		.min_hits = { 5000, 50000, 300, cookie ? 2000 : 0 },
 		.priv = ir,
 	};
+	/* Each round is many times as long. */
+	for (i = 0; skip && i < RACE_MAX_COUNTERS; i++)
+		race->min_hits[i] /= 10;
 	race_run(race);
 	iter_race_unpin(ir, 0);
 
@@ -579,20 +674,27 @@ static void iter_race_run(struct kunit *test, bool cookie)
 
 static void iter_race_shared(struct kunit *test)
 {
-	iter_race_run(test, true);
+	iter_race_run(test, true, false);
+}
+
+static void iter_race_shared_skips(struct kunit *test)
+{
+	iter_race_run(test, true, true);
 }
 
 static void iter_race_alone(struct kunit *test)
 {
-	iter_race_run(test, false);
+	iter_race_run(test, false, false);
 }
 
 static struct kunit_case iter_cases[] = {
 	KUNIT_CASE(iter_cond_all_verdicts),
 	KUNIT_CASE(iter_cond_break),
+	KUNIT_CASE(iter_cond_skips_many),
 	KUNIT_CASE(iter_cookie_is_shared),
 	KUNIT_CASE(iter_cookie_group_goes),
 	KUNIT_CASE_SLOW(iter_race_shared),
+	KUNIT_CASE_SLOW(iter_race_shared_skips),
 	KUNIT_CASE_SLOW(iter_race_alone),
 	{}
 };
