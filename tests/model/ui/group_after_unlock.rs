@@ -7,10 +7,10 @@
 include!("../src/modules.rs");
 
 use iter::Group;
-use kernel::sync::rcu;
+use kernel::sync::rcu::read_lock;
 
 fn misuse<T: Group>(root: &T) {
-    let guard = rcu::read_lock();
+    let guard = read_lock();
     let group = T::next_descendant_pre(None, root, &guard);
 
     drop(guard);

@@ -10,10 +10,10 @@ use iter::{
     Group,
     SharedPosition, //
 };
-use kernel::sync::rcu;
+use kernel::sync::rcu::read_lock;
 
 fn misuse<T: Group>(position: &impl SharedPosition<T>) {
-    let guard = rcu::read_lock();
+    let guard = read_lock();
     let group = position.load(&guard);
 
     drop(guard);
