@@ -209,6 +209,15 @@ refused() {
 	echo "$missing"
 }
 
+# copy_build FROM TO: of a build folder. make builds again what was built by another
+# command; those of objtool name the folder, and every object depends on objtool.
+copy_build() {
+	rm -rf "$2.new"
+	cp -a --reflink=auto "$1" "$2.new"
+	{ grep -rlZF --include='.*.cmd' "$1/" "$2.new" || true; } | xargs -0r sed -i "s|$1/|$2/|g"
+	mv -T "$2.new" "$2"
+}
+
 # record NAME PASSED FAILED: for the total at the end of a run of several targets.
 record() {
 	mkdir -p "$RESULTS"
