@@ -119,7 +119,7 @@ impl Table {
         // Goes from node to node: indices are sorted only within one.
         while let Some(Key { node, .. }) = entries.first().map(|e| e.key) {
             let next = self.on_node(node, start).next().map(|(index, _)| index);
-            lowest = lowest.into_iter().chain(next).min();
+            lowest = [lowest, next].into_iter().flatten().min();
 
             let nr = entries.partition_point(|e| e.key.node == node);
             entries = entries.get(nr..).unwrap_or_default();
