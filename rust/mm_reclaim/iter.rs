@@ -161,7 +161,8 @@ struct Resume<T: Group> {
     since: Since,
 }
 
-/// What a shared walk was like when a walker began to look for a group.
+/// What a walk was like when a walker began to look for a group. Always the same if it is not
+/// shared.
 #[derive(Default, PartialEq, Eq)]
 struct Since {
     /// The round.
@@ -179,23 +180,38 @@ struct Since {
 /// before the walk arrived: it may sleep if the caller may.
 ///
 /// Does not sleep otherwise.
+#[inline]
 pub(crate) fn next_with<T: Group, P: SharedPosition<T>>(
     root: &T,
     prev: Option<&T>,
     mut cookie: Option<Cookie<'_, P>>,
     order: impl Order<T>,
     mut filter: impl FnMut(&T) -> Verdict,
-    mut pause: impl FnMut(),
+    pause: impl FnMut(),
 ) -> Option<Step<T>> {
-    let mut resume = None;
+    match next_in_section(root, prev, cookie.as_mut(), &order, &mut filter, None) {
+        Progress::Arrived(step) => step,
+        Progress::Left(resume) => next_from(root, prev, cookie, &order, filter, pause, resume),
+    }
+}
 
+/// Goes on with a walk that left RCU. Out of line, as most walks arrive before.
+#[cold]
+fn next_from<T: Group, P: SharedPosition<T>>(
+    root: &T,
+    prev: Option<&T>,
+    mut cookie: Option<Cookie<'_, P>>,
+    order: &impl Order<T>,
+    mut filter: impl FnMut(&T) -> Verdict,
+    mut pause: impl FnMut(),
+    mut resume: Option<Resume<T>>,
+) -> Option<Step<T>> {
     loop {
-        let cookie = cookie.as_mut();
-        match next_in_section(root, prev, cookie, &order, &mut filter, resume.take()) {
+        pause();
+        match next_in_section(root, prev, cookie.as_mut(), order, &mut filter, resume) {
             Progress::Arrived(step) => return step,
             Progress::Left(at) => resume = at,
         }
-        pause();
     }
 }
 
@@ -219,6 +235,7 @@ enum Progress<T: Group> {
 }
 
 /// Goes on with a walk in one RCU read-side critical section.
+#[inline(always)]
 fn next_in_section<T: Group, P: SharedPosition<T>>(
     root: &T,
     prev: Option<&T>,
@@ -228,21 +245,17 @@ fn next_in_section<T: Group, P: SharedPosition<T>>(
     resume: Option<Resume<T>>,
 ) -> Progress<T> {
     let guard = rcu::read_lock();
-    let start = |pos| (pos, Past::Group);
 
     let Some(cookie) = cookie else {
         let from = match &resume {
             Some(resume) => (Some(resume.last.get(root)), resume.past),
-            None => start(prev),
+            None => (prev, Past::Group),
         };
+        let since = Since::default();
         return match find_next(root, from, order, filter, &guard) {
             Found::Group(step) => Progress::Arrived(Some(step)),
             Found::End => Progress::Arrived(None),
-            Found::Skipped(last, past) => Progress::Left(Some(Resume {
-                last,
-                past,
-                since: Since::default(),
-            })),
+            Found::Skipped(last, past) => Progress::Left(Some(Resume { last, past, since })),
         };
     };
 
@@ -253,7 +266,6 @@ fn next_in_section<T: Group, P: SharedPosition<T>>(
     } else if *cookie.generation != generation {
         return Progress::Arrived(None);
     }
-
     let pos = cookie.shared.load(&guard);
     let since = || Since {
         generation,
@@ -263,17 +275,14 @@ fn next_in_section<T: Group, P: SharedPosition<T>>(
     // If another walker moved the position meanwhile, it has looked at what follows.
     let from = match &resume {
         Some(resume) if resume.since == since() => (Some(resume.last.get(root)), resume.past),
-        _ => start(pos),
+        _ => (pos, Past::Group),
     };
     let step = match find_next(root, from, order, filter, &guard) {
         Found::Group(step) => Some(step),
         Found::End => None,
         Found::Skipped(last, past) => {
-            return Progress::Left(Some(Resume {
-                last,
-                past,
-                since: since(),
-            }));
+            let since = since();
+            return Progress::Left(Some(Resume { last, past, since }));
         }
     };
 
@@ -307,23 +316,21 @@ enum Found<T: Group> {
 }
 
 /// Finds the first group after a place that passes the filter and can be referenced.
+#[inline]
 fn find_next<'g, T: Group>(
     root: &'g T,
-    mut from: (Option<&'g T>, Past),
+    from: (Option<&'g T>, Past),
     order: &impl Order<T>,
     filter: &mut impl FnMut(&T) -> Verdict,
     guard: &'g Guard,
 ) -> Found<T> {
-    let mut left = MAX_SKIPPED;
+    let mut next = match from {
+        (Some(group), Past::Subtree) => order.next_after_subtree(group, root, guard),
+        (pos, _) => order.next(pos, root, guard),
+    };
+    let mut skipped = 0u32;
 
-    loop {
-        let next = match from {
-            (Some(group), Past::Subtree) => order.next_after_subtree(group, root, guard),
-            (pos, _) => order.next(pos, root, guard),
-        };
-        let Some(group) = next else {
-            return Found::End;
-        };
+    while let Some(group) = next {
         let past = match filter(group) {
             Verdict::Visit => match Step::hold(group, root) {
                 Some(step) => return Found::Group(step),
@@ -334,12 +341,16 @@ fn find_next<'g, T: Group>(
         };
 
         // A group that is gone is no place to go on from; it leaves the hierarchy soon.
-        left = left.saturating_sub(1);
-        if left == 0 {
+        skipped = skipped.wrapping_add(1);
+        if skipped >= MAX_SKIPPED {
             if let Some(last) = Step::hold(group, root) {
                 return Found::Skipped(last, past);
             }
         }
-        from = (Some(group), past);
+        next = match past {
+            Past::Group => order.next(Some(group), root, guard),
+            Past::Subtree => order.next_after_subtree(group, root, guard),
+        };
     }
+    Found::End
 }

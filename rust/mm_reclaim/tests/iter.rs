@@ -165,6 +165,8 @@ fn skip_many(
     shared: Option<&TestPosition<'_>>,
 ) -> Result<usize> {
     let (asked, most, pauses) = (Cell::new(0), Cell::new(0), Cell::new(0));
+    // What follows the subtree that was skipped last, and how many of it were asked for.
+    let (after, astray) = (Cell::new(0), Cell::new(0));
     let mut expected = expected(groups, 0, |group| verdicts[group.at]);
     let mut generation = 0;
     let mut prev: Option<Step<TestGroup>> = None;
@@ -184,6 +186,10 @@ fn skip_many(
             |group| {
                 asked.set(asked.get() + 1);
                 most.set(most.get().max(asked.get()));
+                astray.set(astray.get() + u32::from(group.at < after.get()));
+                if verdicts[group.at] == Verdict::SkipTree {
+                    after.set(group.end);
+                }
                 verdicts[group.at]
             },
             || {
@@ -204,6 +210,11 @@ fn skip_many(
             break;
         }
     }
+    random.check(
+        astray.get() == 0,
+        0,
+        fmt!("{} groups of skipped subtrees are asked for", astray.get()),
+    )?;
     // A walk can't stop at groups that are gone.
     let gone = groups.iter().any(|group| group.dying);
     random.check(
