@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! A reference on a group of any kind, of which nobody knows whether it has one.
+//! Another reference on a group, of which nobody knows whether it has one: what `ARef::from()` and
+//! `ARef::clone()` do.
 
 #![allow(warnings)]
 
 include!("../src/modules.rs");
 
-use kernel::sync::aref::ARef;
+use kernel::sync::aref::AlwaysRefCounted;
 
 fn misuse<T: iter::Group>(group: &T) {
-    let _ = ARef::from(group);
+    AlwaysRefCounted::inc_ref(group);
 }
 
 fn main() {}

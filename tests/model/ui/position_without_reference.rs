@@ -11,8 +11,8 @@ use iter::{
     SharedPosition, //
 };
 
-fn misuse<T: Group>(position: &impl SharedPosition<T>, group: &T) {
-    position.advance(None, Some(group));
+fn misuse<T: Group, P: SharedPosition<T>>() {
+    let _: fn(&P, Option<&T>, Option<&T>) -> bool = P::advance;
 }
 
 fn main() {}
