@@ -277,7 +277,7 @@ pub(crate) struct NodeInfo {
 
 mirrors!(NodeInfo is kernel::bindings::shrinker_info {
     summary: summary,
-    flags: flags,
+    strays: strays,
 });
 
 #[cfg(CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST)]

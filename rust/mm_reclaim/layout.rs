@@ -16,16 +16,16 @@ use core::{
 use kernel::{
     bindings::atomic_t,
     ffi::c_ulong,
-    sync::atomic::{
-        Atomic,
-        AtomicType, //
+    sync::{
+        atomic::{
+            Atomic,
+            AtomicType, //
+        },
+        rcu::RcuSlot, //
     }, //
 };
 
-use crate::{
-    bits::AtomicBits,
-    rcu::RcuSlot, //
-};
+use crate::bits::AtomicBits;
 
 /// A type that has the layout of the C type `C`, and the same meaning.
 pub(crate) trait Mirrors<C>: Sized {
