@@ -28,8 +28,8 @@ use kernel::sync::{
 ///
 /// # Invariants
 ///
-/// The object stays valid until a grace period has passed after the last [`RcuRef`] by which readers
-/// can find it was made to forget it.
+/// The object stays valid until a grace period has passed after the last [`RcuRef`] by which
+/// readers can find it was made to forget it.
 pub(crate) struct Lent<T>(NonNull<T>);
 
 impl<T> Lent<T> {

@@ -32,7 +32,8 @@ unsafe impl Sync for Shrinker {}
 /// The memcg-aware shrinkers by id.
 pub(crate) static SHRINKERS: IdTable<Shrinker> = IdTable::new(Id::LIMIT);
 
-/// The right to give ids to shrinkers and to take them back: evidence that `shrinker_mutex` is held.
+/// The right to give ids to shrinkers and to take them back: evidence that `shrinker_mutex` is
+/// held.
 pub(crate) type ShrinkerIds<'a> = Writer<'a, IdTable<Shrinker>>;
 
 /// What a shrinker did.
