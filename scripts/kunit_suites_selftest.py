@@ -15,32 +15,38 @@ ok 1 first
     ok 1 nodes_added
 ok 2 mm_reclaim_nodes
 '''
-REASON = kunit_suites.SKIPS['mm_reclaim_nodes.nodes_added', 'um']
+REASON, OPTION = kunit_suites.SKIPS['mm_reclaim_nodes.nodes_added']
 SKIPPED = GOOD.replace('nodes_added\n', f'nodes_added # SKIP {REASON}\n')
-# Each console, the architecture, and whether something must be found.
+# Each console, the option that is on, and whether something must be found.
 CASES = {
-    'all ran': (GOOD, 'x86_64', False),
+    'all ran': (GOOD, OPTION, False),
     'with time stamps': (''.join(f'[    1.234567] {line}\n' for line in
-                                 GOOD.splitlines()), 'x86_64', False),
+                                 GOOD.splitlines()), OPTION, False),
     'a failure, which is found elsewhere':
-        (GOOD.replace('ok 2 two', 'not ok 2 two'), 'um', False),
-    'a suite is missing': (GOOD[:GOOD.index('    # Subtest: mm')], 'um', True),
-    'a suite has no end': (GOOD.replace('ok 1 first\n', ''), 'um', True),
-    'a case is missing': (GOOD.replace('    ok 2 two\n', ''), 'um', True),
-    'a known skip': (SKIPPED, 'um', False),
-    'a known skip elsewhere': (SKIPPED, 'x86_64', True),
+        (GOOD.replace('ok 2 two', 'not ok 2 two'), '', False),
+    'a suite is missing': (GOOD[:GOOD.index('    # Subtest: mm')], '', True),
+    'a suite has no end': (GOOD.replace('ok 1 first\n', ''), '', True),
+    'a case is missing': (GOOD.replace('    ok 2 two\n', ''), '', True),
+    'a known skip': (SKIPPED, '', False),
+    'a known skip elsewhere': (SKIPPED, OPTION, True),
     'a known skip for another reason':
-        (SKIPPED.replace(REASON, 'no memory'), 'um', True),
-    'a skip': (GOOD.replace('two\n', 'two # SKIP none\n', 1), 'um', True),
-    'a skip without a reason': (GOOD.replace('two\n', 'two # SKIP\n', 1), 'um',
+        (SKIPPED.replace(REASON, 'no memory'), '', True),
+    'a skip': (GOOD.replace('two\n', 'two # SKIP none\n', 1), '', True),
+    'a skip without a reason': (GOOD.replace('two\n', 'two # SKIP\n', 1), '',
                                 True),
-    'nothing': ('', 'um', True),
+    'nothing': ('', '', True),
 }
+GLOBS = {'*': {'a_b': ['one', 'two'], 'a_c': ['one']}, 'a_c': {'a_c': ['one']},
+         'a_b.two': {'a_b': ['two']}, '*.two': {'a_b': ['two']}, 'b*': {}}
 
 
 def run():
     """What is judged wrong, or None."""
-    for name, (console, arch, wrong) in CASES.items():
-        if any(kunit_suites.complaints(console, WANTED, arch)) != wrong:
+    for name, (console, option, wrong) in CASES.items():
+        if any(kunit_suites.missing(console, WANTED, {option})) != wrong:
             return f'what must have run is judged wrong: {name}'
+    suites = {'a_b': ['one', 'two'], 'a_c': ['one']}
+    for globs, chosen in GLOBS.items():
+        if kunit_suites.chosen(suites, globs) != chosen:
+            return f'which suites {globs} lets run is judged wrong'
     return None

@@ -39,7 +39,7 @@ pub(crate) trait Mirrors<C>: Sized {
 impl<T: AtomicType> Mirrors<T> for Atomic<T> {}
 impl Mirrors<atomic_t> for Atomic<i32> {}
 impl Mirrors<c_ulong> for AtomicBits {}
-impl<T> Mirrors<*mut c_void> for RcuSlot<T> {}
+impl<T: Send + Sync + 'static> Mirrors<*mut c_void> for RcuSlot<T> {}
 
 impl<T: Mirrors<C>, C, const N: usize> Mirrors<[C; N]> for [T; N] {
     const CHECK: () = T::CHECK;

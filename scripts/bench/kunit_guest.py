@@ -35,7 +35,7 @@ def run(arm, machine, initrd, name, duration_ms, timeout, more=SLOW):
     failed = FAILED.search(console)
     why = arms.trouble(ended) or \
         (f"the case {failed[1]} failed" if failed else None) or \
-        next(kunit_check.complaints(console, arm.config, "x86_64"), None)
+        next(kunit_check.complaints(console, arm.config), None)
     totals = [tuple(map(int, match.groups())) for match in SUITE.finditer(console)]
     if not why and not sum(passed for passed, _ in totals):
         why = "no case ran"
