@@ -41,7 +41,7 @@ test: deps tree ## run the KUnit suites on x86_64
 	@scripts/kunit x86_64
 
 suites: deps tree ## run the KUnit suites with 4 CPUs, on a kernel without sanitizers
-	@scripts/kernel verify x86_64
+	@scripts/kernel suites x86_64
 	@scripts/bench/suites
 
 mutants-check: tree ## check, in seconds, that the mutants still fit the code

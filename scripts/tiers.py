@@ -37,7 +37,7 @@ BENCH = ("stock", "rust", "verify")
 # need them: a variant is copied from one before it.
 CI = (
     Step("rustavailable"),
-    *map(kernel, (*BENCH, "debug")),
+    *map(kernel, (*BENCH, "suites", "debug")),
     Step("mutants-check"),
     Step("lint"),
     Step("litmus"),
@@ -48,7 +48,7 @@ CI = (
 
     guests("bench", "QUICK=1", kernels=BENCH),
     guests("bench-scale", "QUICK=1", kernels=BENCH),
-    guests("suites", kernels=("verify",)),
+    guests("suites", kernels=("suites",)),
     guests("bench-softlimit", "QUICK=1", kernels=BENCH),
     guests("bench-untrusted", "QUICK=1", kernels=BENCH),
     guests("boots", kernels=(*BENCH, "debug")),
