@@ -42,7 +42,6 @@ CI = (
     Step("lint"),
     Step("litmus"),
     Step("model", ("QUICK=1",)),
-    Step("configs", ("QUICK=1",)),
     Step("ncheck"),
     Step("objcheck", kernels=("rust", "verify")),
 
