@@ -5,13 +5,13 @@
 use std::env;
 
 /// As in build.rs, whose output is for this package only.
-const CONFIG: &str = "--cfg CONFIG_MEMCG_V1 --cfg CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST";
+const CONFIG: [&str; 2] = ["CONFIG_MEMCG_V1", "CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST"];
 
 #[test]
 fn misuse_does_not_compile() {
-    let flags = env::var("RUSTFLAGS").unwrap_or_default();
-    // The only thread so far is this one: there is no other test here.
-    env::set_var("RUSTFLAGS", format!("{flags} {CONFIG}"));
+    let flags = CONFIG.map(|name| format!("--cfg\x1f{name}"));
 
+    // trybuild takes RUSTFLAGS away. The only thread so far is this one: there is no other test.
+    env::set_var("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"));
     trybuild::TestCases::new().compile_fail("ui/*.rs");
 }
