@@ -15,9 +15,15 @@ SUITES = ROOT / 'tests/kunit'
 CRATE = ROOT / 'rust/mm_reclaim'
 # Cases that may be skipped: what they say then, and the option without which they
 # have nothing to test.
+ONE_NODE = ('there is only one node with memory', 'CONFIG_NUMA')
 SKIPS = {
-    'mm_reclaim_nodes.nodes_added': ('there is only one node with memory',
-                                     'CONFIG_NUMA'),
+    'mm_reclaim_nodes.nodes_added': ONE_NODE,
+    'mm_reclaim_nodes.nodes_strange_work': ONE_NODE,
+    'mm_reclaim_nodes.nodes_shared_work': ONE_NODE,
+    'mm_reclaim_install.install_at_limit': ('there are no huge pages',
+                                            'CONFIG_TRANSPARENT_HUGEPAGE'),
+    'mm_reclaim_root.root_unannounced': ('there is no oracle',
+                                         'CONFIG_MEMCG_SHRINKER_RUST_VERIFY'),
 }
 
 MAKE_LINE = re.compile(r'mm_reclaim_test-(?:y|\$\((CONFIG_\w+)\)) [+:]?= (.*)')

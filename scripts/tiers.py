@@ -42,7 +42,7 @@ CI = (
     Step("lint"),
     Step("litmus"),
     Step("model", ("QUICK=1",)),
-    Step("ncheck"),
+    Step("ncheck", ("QUICK=1",)),
     Step("objcheck", kernels=("rust", "verify")),
 
     guests("bench", "QUICK=1", kernels=BENCH),

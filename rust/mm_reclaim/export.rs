@@ -198,8 +198,8 @@ pub(crate) unsafe extern "C" fn set_shrinker_bit(
     let node = unsafe { Node::from_raw(nid) };
 
     // Without kernel memory accounting, list_lru.c has one list for all memcgs, and installs no
-    // unit; no shrinker of the kernel's own has an id then. The root may have objects on a node that
-    // is about to get memory, and gets all bits there in the end.
+    // unit; no shrinker of the kernel's own has an id then. The root may have objects on a node
+    // that is about to get memory, and gets all bits there in the end.
     if !group.info(node).set(id) && !memcg::is_kmem_disabled() && node.has_memory() {
         // SAFETY: The memcg is valid.
         unsafe { bindings::shrinker_warn_missing_unit(group.as_raw(), nid, shrinker_id) };
