@@ -93,8 +93,8 @@ static unsigned long nodes_count_zero(struct shrinker *shrinker,
 	return 0;
 }
 
-static unsigned long nodes_scan_zero(struct shrinker *shrinker,
-				     struct shrink_control *sc)
+static unsigned long nodes_scan(struct shrinker *shrinker,
+				struct shrink_control *sc)
 {
 	return SHRINK_STOP;
 }
@@ -120,7 +120,7 @@ static void nodes_stray_ends(struct kunit *test)
 			kunit_add_action_or_reset(test, nodes_free_shrinker,
 						  zero), 0);
 	zero->count_objects = nodes_count_zero;
-	zero->scan_objects = nodes_scan_zero;
+	zero->scan_objects = nodes_scan;
 	shrinker_register(zero);
 	KUNIT_ASSERT_NE(test, zero->id % BITS_PER_LONG,
 			ts->shrinker->id % BITS_PER_LONG);
@@ -204,17 +204,6 @@ static unsigned long nodes_count(struct shrinker *shrinker,
 				 struct shrink_control *sc)
 {
 	return sc->memcg == shrinker->private_data ? NODES_OBJECTS : SHRINK_EMPTY;
-}
-
-static unsigned long nodes_scan(struct shrinker *shrinker,
-				struct shrink_control *sc)
-{
-	return SHRINK_STOP;
-}
-
-static void nodes_free_shrinker(void *data)
-{
-	shrinker_free(data);
 }
 
 /* A shrinker that does not tell nodes apart, and never gets done. */
