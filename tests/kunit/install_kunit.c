@@ -56,7 +56,7 @@ static void install_one(struct race_thread *thread)
 	struct install *in = thread->race->priv;
 	struct mem_cgroup *memcg = in->group.memcg;
 	int id = in->id[in->rounds][thread->nr];
-	struct shrinker shrinker = { .id = id };
+	struct shrinker shrinker = { .id = id, .flags = SHRINKER_NUMA_AWARE };
 	long nr = 1 + race_random(thread, 1000);
 	int ret = -ENOMEM, nid;
 

@@ -282,42 +282,10 @@ static void nodes_shared_work(struct kunit *test)
 			NODES_OBJECTS / 2);
 }
 
-/* Work for a node without units, as on a device, becomes another node's. */
-static void nodes_strange_work(struct kunit *test)
-{
-	struct test_group *group = test_group_new(test, test_group_top(test), "g");
-	struct test_shrinker *ts = test_shrinker_new(test);
-	int nid = nodes_last(), id = ts->shrinker->id;
-
-	if (num_node_state(N_MEMORY) < 2)
-		kunit_skip(test, "there is only one node with memory");
-
-	shrinker_forget_node(nid);
-	KUNIT_ASSERT_EQ(test,
-			kunit_add_action_or_reset(test, nodes_remember,
-						  (void *)(long)nid), 0);
-	KUNIT_ASSERT_EQ(test,
-			install_shrinker_unit(group->memcg, id, GFP_KERNEL), 0);
-
-	KUNIT_EXPECT_EQ(test,
-			add_nr_deferred_memcg(3, first_memory_node, ts->shrinker,
-					      group->memcg), 3);
-	KUNIT_EXPECT_EQ(test,
-			add_nr_deferred_memcg(5, nid, ts->shrinker,
-					      group->memcg), 3 + 5);
-	KUNIT_EXPECT_EQ(test,
-			xchg_nr_deferred_memcg(nid, ts->shrinker, group->memcg),
-			0);
-	KUNIT_EXPECT_EQ(test,
-			xchg_nr_deferred_memcg(first_memory_node, ts->shrinker,
-					       group->memcg), 3 + 5);
-}
-
 static struct kunit_case nodes_cases[] = {
 	KUNIT_CASE(nodes_added),
 	KUNIT_CASE(nodes_stray_gets_unit),
 	KUNIT_CASE(nodes_stray_ends),
-	KUNIT_CASE(nodes_strange_work),
 	KUNIT_CASE(nodes_shared_work),
 	{}
 };

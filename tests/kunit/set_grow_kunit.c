@@ -112,7 +112,10 @@ static void set_grow_defer(struct race_thread *thread, int i)
 {
 	struct set_grow *grow = thread->race->priv;
 	/* Deferred work is that of an id; nothing else is looked at. */
-	struct shrinker shrinker = { .id = set_grow_id(grow, i, 0) };
+	struct shrinker shrinker = {
+		.id = set_grow_id(grow, i, 0),
+		.flags = SHRINKER_NUMA_AWARE,
+	};
 	long nr = 1 + race_random(thread, 100);
 
 	add_nr_deferred_memcg(nr, grow->nid, &shrinker, grow->group.memcg);
