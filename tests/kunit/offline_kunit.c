@@ -311,6 +311,8 @@ static struct offline *offline_new(struct kunit *test, bool far)
 	test_fillers_until(test, round_up(offline_id(off) + 1, BITS_PER_LONG));
 	off->work = test_shrinker_new(test);
 	off->base = BITS_PER_LONG * BITS_PER_LONG * BITS_PER_LONG;
+	/* What an earlier shrinker with this id left to the root is not ours. */
+	offline_take(off, root_mem_cgroup);
 
 	KUNIT_ASSERT_EQ(test,
 			memcg_list_lru_alloc(off->parent->memcg, &off->ts->lru,
