@@ -7,7 +7,8 @@ Usage: objcompare.py DIR1 DIR2 < list of object files relative to both
 
 Ignored are the numbers of lines in the bug table and in the names of generated
 symbols, notes and comments that identify a build, and the order of symbols and
-of the strings that hold their names. Everything else has to be the same: code,
+of the strings that hold their names; and whether a file is in the tree linux or
+plain, which messages name. Everything else has to be the same: code,
 data, relocations, symbols with their binding and size, sections and flags.
 """
 
@@ -32,7 +33,7 @@ class Object:
 
     def __init__(self, path, verbose_bugs):
         with open(path, 'rb') as file:
-            self.data = file.read()
+            self.data = file.read().replace(b'../plain/', b'../linux/')
         if self.data[:6] != b'\x7fELF\x02\x01':
             raise ValueError(f'{path}: not a 64-bit little-endian ELF file')
         self.verbose_bugs = verbose_bugs
