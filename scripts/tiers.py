@@ -53,7 +53,7 @@ CI = (
     guests("boots", kernels=(*BENCH, "debug")),
     guests("failinject", "QUICK=1", kernels=("debug",)),
     # These run the torture test, and the suites with sanitizers.
-    guests("sanitize", "KERNELS=debug", "QUICK=1", "DURATION=180",
+    guests("sanitize", "KERNELS=debug", "QUICK=1", "DURATION=400",
            kernels=("debug",)),
 )
 
