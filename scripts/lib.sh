@@ -17,9 +17,9 @@ JOBS=$(nproc)
 mkdir -p "$LOGS"
 
 # What one clone of this repository has compiled serves another: source files are
-# named relative to the folder in which all builds are, and the option by which the
-# compiler takes the tree's path off their names, so that none is left in what it
-# writes, does not count.
+# named relative to the folder in which all builds are. So messages of the kernel name
+# them as ../linux/..., since the option by which the compiler would take the tree's
+# path off finds none; it need not count for ccache either.
 export CCACHE_BASEDIR=$BUILD
 export CCACHE_IGNOREOPTIONS='-fmacro-prefix-map=*'
 
