@@ -53,7 +53,7 @@ struct shrinker_map {
 };
 
 /**
- * struct shrinker_info - what a memcg may have to shrink on one node
+ * struct shrinker_node_info - what a memcg may have to shrink on one node
  * @summary: bit k is set if a unit whose index is k (mod BITS_PER_LONG) may
  *	have a bit set
  * @strays: bit k is set if a shrinker whose id is k (mod BITS_PER_LONG) may
@@ -63,7 +63,7 @@ struct shrinker_map {
  * Embedded in struct mem_cgroup_per_node. All zeroes is a valid empty info.
  * Only Rust writes it (rust/mm_reclaim/info.rs).
  */
-struct shrinker_info {
+struct shrinker_node_info {
 	unsigned long	summary;
 	unsigned long	strays;
 };

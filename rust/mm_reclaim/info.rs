@@ -264,8 +264,8 @@ impl Map {
 
 /// What is kept beside a [`Map`] for each node.
 ///
-/// Part of `struct mem_cgroup_per_node`, as `struct shrinker_info`. A walk is not even begun if
-/// both words are zero: see `shrinker_info_is_empty()`.
+/// Part of `struct mem_cgroup_per_node`, as `struct shrinker_node_info`. A walk is not even begun if
+/// both words are zero: see `shrinker_node_is_empty()`.
 #[repr(C)]
 pub(crate) struct NodeInfo {
     /// Bit k: a unit whose index is k (mod [`Unit::LEN`]) may have a bit set.
@@ -275,7 +275,7 @@ pub(crate) struct NodeInfo {
     strays: AtomicBits,
 }
 
-mirrors!(NodeInfo is kernel::bindings::shrinker_info {
+mirrors!(NodeInfo is kernel::bindings::shrinker_node_info {
     summary: summary,
     strays: strays,
 });

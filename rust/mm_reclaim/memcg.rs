@@ -270,9 +270,9 @@ impl Owner for MemCgroup {
 
     #[inline]
     fn node_info(&self, node: Node) -> &NodeInfo {
-        // SAFETY: `shrinker_info` is a field of the valid per-node part, has the layout of
+        // SAFETY: `shrinker_node_info` is a field of the valid per-node part, has the layout of
         // `NodeInfo`, and is accessed by Rust only.
-        unsafe { &*kept_in(&raw const (*self.per_node(node)).shrinker_info) }
+        unsafe { &*kept_in(&raw const (*self.per_node(node)).shrinker_node_info) }
     }
 
     #[inline]
