@@ -17,6 +17,7 @@
 //! - *Grow against install*: every install replaces the whole table, by `cmpxchg`.
 //! - *Walk against free*: units are used only under an RCU guard.
 
+use core::slice;
 use kernel::{
     alloc::Flags,
     prelude::*,
@@ -135,6 +136,10 @@ impl Map {
         flags: Flags,
     ) -> Result {
         let missing = || wanted().filter(|&key| !self.is_installed(key));
+        let allocate = |key: Key| -> Result<Entry> {
+            let unit = Unit::alloc(flags, key.node)?;
+            Ok(Entry { key, unit })
+        };
 
         loop {
             // Not `count()`, which panics on overflow.
@@ -150,18 +155,29 @@ impl Map {
                 continue;
             }
 
-            let mut units = context::vec_with_capacity(nr, flags)?;
-            for key in missing().take(nr) {
-                let unit = Unit::alloc(flags, key.node)?;
-                units
-                    .push_within_capacity(Entry { key, unit })
-                    .map_err(|_| ENOMEM)?;
-            }
+            // Always one, where there is one node: it needs no list.
+            let only = if nr == 1 { missing().next() } else { None };
+            let single;
+            let mut list;
+            let units = match only {
+                Some(key) => {
+                    single = allocate(key)?;
+                    slice::from_ref(&single)
+                }
+                None => {
+                    list = context::vec_with_capacity(nr, flags)?;
+                    for key in missing().take(nr) {
+                        list.push_within_capacity(allocate(key)?)
+                            .map_err(|_| ENOMEM)?;
+                    }
+                    &list
+                }
+            };
 
             // ORDERING: Fully ordered before the nodes are read again; pairs with the addition of a
             // node, after which the tables are read. So either the new node is seen here, or the
             // new units are seen there.
-            self.publish(&units, flags)?;
+            self.publish(units, flags)?;
         }
     }
 
@@ -264,8 +280,8 @@ impl Map {
 
 /// What is kept beside a [`Map`] for each node.
 ///
-/// Part of `struct mem_cgroup_per_node`, as `struct shrinker_node_info`. A walk is not even begun if
-/// both words are zero: see `shrinker_node_is_empty()`.
+/// Part of `struct mem_cgroup_per_node`, as `struct shrinker_node_info`. A walk is not even begun
+/// if both words are zero: see `shrinker_node_is_empty()`.
 #[repr(C)]
 pub(crate) struct NodeInfo {
     /// Bit k: a unit whose index is k (mod [`Unit::LEN`]) may have a bit set.

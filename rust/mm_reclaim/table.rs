@@ -2,7 +2,10 @@
 
 //! The table that lists the units of one memcg.
 
-use core::mem::size_of;
+use core::{
+    cmp::Ordering,
+    mem::size_of, //
+};
 use kernel::{
     alloc::{
         AllocError,
@@ -26,10 +29,32 @@ use crate::{
 };
 
 /// Where a unit stands in a table: sorted by node, then by index.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Key {
-    pub(crate) node: Node,
     pub(crate) index: u32,
+    pub(crate) node: Node,
+}
+
+impl Key {
+    /// Returns a number by which keys are sorted, so that one comparison is enough.
+    #[inline]
+    fn rank(self) -> u64 {
+        (u64::from(self.node.as_raw() as u32) << 32) | u64::from(self.index)
+    }
+}
+
+impl Ord for Key {
+    #[inline]
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.rank().cmp(&other.rank())
+    }
+}
+
+impl PartialOrd for Key {
+    #[inline]
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 /// A unit, and where it stands.

@@ -170,11 +170,11 @@ class Mkdir(Operation):
 
 class FirstObject(Operation):
     """The first object of a group on a file system that is new: the group gets
-    a unit, and a table that lists it."""
+    a unit, a table that lists it, and what frees that after a grace period."""
     # The unit is made for the dentry. If tmpfs gets no inode, it calls that a
     # lack of space.
     allowed = frozenset({0, errno.ENOMEM, errno.ENOSPC})
-    least_ours = 4
+    least_ours = 3
     place = "/tmp/first"
 
     def __init__(self, name, depth=1):
@@ -316,7 +316,7 @@ def operations(is_v1):
     return (
         # The table of ids doubles its length each time.
         MountNext("mount(2): the table of ids grows", 3, is_power_of_two),
-        MountNext("mount(2): the root gets a unit", 4,
+        MountNext("mount(2): the root gets a unit", 3,
                   lambda ids: not is_power_of_two(ids)),
         Mount("mount(2): a shrinker is registered"),
         Mkdir("mkdir(2): a group is created"),
