@@ -262,6 +262,11 @@ static void test_fixture_cleanup(void *data)
 	KUNIT_EXPECT_TRUE_MSG(test, test_group_wait_released(&fixture->top),
 			      "a removed group is still referenced");
 	KUNIT_EXPECT_EQ(test, test_group_rmdir(&fixture->top), 0);
+	/*
+	 * Its id must not come free, and be given again, in the middle of
+	 * the next case.
+	 */
+	KUNIT_EXPECT_TRUE(test, test_group_wait_offline(&fixture->top));
 	test_group_put(&fixture->top);
 
 	/*
@@ -427,9 +432,44 @@ struct test_shrinker *test_shrinker_new(struct kunit *test)
 	return ts;
 }
 
-static void test_filler_cleanup(void *data)
+static void test_free_shrinker(void *data)
 {
 	shrinker_free(data);
+}
+
+static unsigned long test_scan_nothing(struct shrinker *shrinker,
+				       struct shrink_control *sc)
+{
+	return SHRINK_STOP;
+}
+
+/**
+ * test_shrinker_without_list - register a shrinker that goes when the test case ends
+ * @test: the case
+ * @flags: of the shrinker
+ * @count: its count_objects; nothing is ever scanned
+ * @data: its private_data
+ * @seeks: its seeks
+ */
+struct shrinker *
+test_shrinker_without_list(struct kunit *test, unsigned int flags,
+			   unsigned long (*count)(struct shrinker *shrinker,
+						  struct shrink_control *sc),
+			   void *data, int seeks)
+{
+	struct shrinker *shrinker;
+
+	shrinker = shrinker_alloc(flags, "mm_reclaim_no_list");
+	KUNIT_ASSERT_NOT_NULL(test, shrinker);
+	KUNIT_ASSERT_EQ(test,
+			kunit_add_action_or_reset(test, test_free_shrinker,
+						  shrinker), 0);
+	shrinker->count_objects = count;
+	shrinker->scan_objects = test_scan_nothing;
+	shrinker->private_data = data;
+	shrinker->seeks = seeks;
+	shrinker_register(shrinker);
+	return shrinker;
 }
 
 /**
@@ -453,7 +493,7 @@ int test_fillers_until(struct kunit *test, int id)
 		}
 		KUNIT_ASSERT_EQ(test,
 				kunit_add_action_or_reset(test,
-							  test_filler_cleanup,
+							  test_free_shrinker,
 							  filler), 0);
 		nr++;
 	} while (true);

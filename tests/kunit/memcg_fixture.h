@@ -84,6 +84,12 @@ int test_shrinker_init(struct test_shrinker *ts);
 void test_shrinker_exit(struct test_shrinker *ts);
 struct test_shrinker *test_shrinker_new(struct kunit *test);
 
+struct shrinker *
+test_shrinker_without_list(struct kunit *test, unsigned int flags,
+			   unsigned long (*count)(struct shrinker *shrinker,
+						  struct shrink_control *sc),
+			   void *data, int seeks);
+
 int test_fillers_until(struct kunit *test, int id);
 
 unsigned long test_walk(struct mem_cgroup *memcg, int nid);

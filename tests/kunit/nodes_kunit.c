@@ -93,17 +93,6 @@ static unsigned long nodes_count_zero(struct shrinker *shrinker,
 	return 0;
 }
 
-static unsigned long nodes_scan(struct shrinker *shrinker,
-				struct shrink_control *sc)
-{
-	return SHRINK_STOP;
-}
-
-static void nodes_free_shrinker(void *data)
-{
-	shrinker_free(data);
-}
-
 /* A shrinker that never says that it is empty keeps nobody else being asked. */
 static void nodes_stray_ends(struct kunit *test)
 {
@@ -113,15 +102,9 @@ static void nodes_stray_ends(struct kunit *test)
 	struct list_head item;
 	int nid = nodes_last();
 
-	zero = shrinker_alloc(SHRINKER_MEMCG_AWARE | SHRINKER_NUMA_AWARE,
-			      "mm_reclaim_zero");
-	KUNIT_ASSERT_NOT_NULL(test, zero);
-	KUNIT_ASSERT_EQ(test,
-			kunit_add_action_or_reset(test, nodes_free_shrinker,
-						  zero), 0);
-	zero->count_objects = nodes_count_zero;
-	zero->scan_objects = nodes_scan;
-	shrinker_register(zero);
+	zero = test_shrinker_without_list(test,
+					  SHRINKER_MEMCG_AWARE | SHRINKER_NUMA_AWARE,
+					  nodes_count_zero, NULL, DEFAULT_SEEKS);
 	KUNIT_ASSERT_NE(test, zero->id % BITS_PER_LONG,
 			ts->shrinker->id % BITS_PER_LONG);
 
@@ -197,7 +180,7 @@ static void nodes_added(struct kunit *test)
 			num_node_state(N_MEMORY));
 }
 
-/* What nodes_count() says of the group that is private_data, and nodes_scan() leaves. */
+/* What nodes_count() says of the group that is private_data. */
 #define NODES_OBJECTS	100
 
 static unsigned long nodes_count(struct shrinker *shrinker,
@@ -212,16 +195,8 @@ static struct shrinker *nodes_shrinker_new(struct kunit *test,
 {
 	struct shrinker *shrinker;
 
-	shrinker = shrinker_alloc(SHRINKER_MEMCG_AWARE, "mm_reclaim_nodes");
-	KUNIT_ASSERT_NOT_NULL(test, shrinker);
-	KUNIT_ASSERT_EQ(test,
-			kunit_add_action_or_reset(test, nodes_free_shrinker,
-						  shrinker), 0);
-	shrinker->count_objects = nodes_count;
-	shrinker->scan_objects = nodes_scan;
-	shrinker->private_data = memcg;
-	shrinker->seeks = 0;
-	shrinker_register(shrinker);
+	shrinker = test_shrinker_without_list(test, SHRINKER_MEMCG_AWARE,
+					      nodes_count, memcg, 0);
 	KUNIT_ASSERT_EQ(test,
 			install_shrinker_unit(memcg, shrinker->id, GFP_KERNEL),
 			0);

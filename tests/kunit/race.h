@@ -47,7 +47,7 @@ struct race_thread {
  * @counters: names for what the threads count, in the report; each role has to
  *	count something in a good part of the rounds
  * @min_hits: what the sum of each counter must reach for the race to count as
- *	run; it goes on for up to ten times its duration to get there
+ *	run; it goes on for up to forty times its duration to get there
  * @priv: for the suite
  * @nr_threads: how many threads run
  * @round: the number of the round

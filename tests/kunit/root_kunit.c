@@ -156,36 +156,17 @@ static unsigned long root_count(struct shrinker *shrinker,
 	return SHRINK_EMPTY;
 }
 
-static unsigned long root_scan(struct shrinker *shrinker,
-			       struct shrink_control *sc)
-{
-	return SHRINK_STOP;
-}
-
-static void root_shrinker_cleanup(void *data)
-{
-	shrinker_free(data);
-}
-
 /* A shrinker that is not memcg-aware has no bit, and is called for the root only. */
 static void root_without_id(struct kunit *test)
 {
 	struct test_group *group = test_group_new(test, test_group_top(test), "g");
 	int i, nid = first_memory_node;
-	struct shrinker *shrinker;
 	atomic_long_t *calls;
 
 	calls = kunit_kzalloc(test, sizeof(*calls), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, calls);
-	shrinker = shrinker_alloc(SHRINKER_NUMA_AWARE, "mm_reclaim_root");
-	KUNIT_ASSERT_NOT_NULL(test, shrinker);
-	KUNIT_ASSERT_EQ(test,
-			kunit_add_action_or_reset(test, root_shrinker_cleanup,
-						  shrinker), 0);
-	shrinker->count_objects = root_count;
-	shrinker->scan_objects = root_scan;
-	shrinker->private_data = calls;
-	shrinker_register(shrinker);
+	test_shrinker_without_list(test, SHRINKER_NUMA_AWARE, root_count, calls,
+				   DEFAULT_SEEKS);
 
 	for (i = 1; i <= 3; i++) {
 		test_walk(root_mem_cgroup, nid);
