@@ -10,6 +10,23 @@
 #include <linux/mm_reclaim.h>
 #include <linux/page_counter.h>
 
+/* include/linux/memcontrol.h does not have it without CONFIG_MEMCG. */
+struct mem_cgroup_per_node;
+
+/**
+ * enum mem_cgroup_pass - whom a pass of reclaim visits
+ * @MEM_CGROUP_PASS_NONE: nobody, there is no such pass
+ * @MEM_CGROUP_PASS_ALL: everybody
+ * @MEM_CGROUP_PASS_EXCESS: memcgs in excess, and those below them
+ * @MEM_CGROUP_PASS_OTHERS: those that such a pass does not visit
+ */
+enum mem_cgroup_pass {
+	MEM_CGROUP_PASS_NONE,
+	MEM_CGROUP_PASS_ALL,
+	MEM_CGROUP_PASS_EXCESS,
+	MEM_CGROUP_PASS_OTHERS,
+};
+
 #if defined(CONFIG_MEMCG_SHRINKER_RUST) && defined(CONFIG_MEMCG_V1)
 
 extern u8 memcg_soft_limit_enabled __read_mostly;
@@ -32,6 +49,15 @@ static inline void mem_cgroup_check_excess(struct mem_cgroup *memcg)
 static inline bool mem_cgroup_has_excess(struct mem_cgroup *root)
 {
 	return memcg_soft_limit_is_enabled() && __mem_cgroup_has_excess(root);
+}
+
+/* Whether @pass below @root leaves out @memcg */
+static inline bool mem_cgroup_pass_skips(enum mem_cgroup_pass pass,
+					 struct mem_cgroup *root,
+					 struct mem_cgroup *memcg)
+{
+	return pass == MEM_CGROUP_PASS_OTHERS &&
+	       mem_cgroup_below_excess(root, memcg);
 }
 
 static inline void
@@ -76,18 +102,25 @@ static inline bool mem_cgroup_has_excess(struct mem_cgroup *root)
 	return false;
 }
 
-static inline bool mem_cgroup_excess_in_vain(unsigned long scanned,
-					     unsigned long reclaimed,
-					     int priority, bool full_walk)
+static inline bool
+mem_cgroup_excess_in_vain(const struct mem_cgroup_excess_pass *pass)
 {
 	return true;
 }
 
 static inline struct mem_cgroup *
 mem_cgroup_iter_excess(struct mem_cgroup *root, struct mem_cgroup *prev,
-		       struct mem_cgroup_reclaim_cookie *reclaim)
+		       struct mem_cgroup_reclaim_cookie *reclaim,
+		       unsigned int *walked)
 {
 	return NULL;
+}
+
+static inline bool mem_cgroup_pass_skips(enum mem_cgroup_pass pass,
+					 struct mem_cgroup *root,
+					 struct mem_cgroup *memcg)
+{
+	return false;
 }
 
 static inline void

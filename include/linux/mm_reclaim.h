@@ -38,6 +38,22 @@ enum mem_cgroup_filter {
  */
 typedef int (*mem_cgroup_filter_fn)(struct mem_cgroup *memcg, void *arg);
 
+/**
+ * struct mem_cgroup_excess_pass - a pass of reclaim over memcgs in excess
+ * @scanned: how many pages it scanned
+ * @reclaimed: how many it reclaimed
+ * @waiting: how many of @scanned are dirty or under writeback
+ * @wanted: how many reclaim wants
+ * @priority: the priority of reclaim
+ */
+struct mem_cgroup_excess_pass {
+	unsigned long	scanned;
+	unsigned long	reclaimed;
+	unsigned long	waiting;
+	unsigned long	wanted;
+	int		priority;
+};
+
 #ifdef CONFIG_MEMCG_SHRINKER_RUST
 
 /**
@@ -150,11 +166,12 @@ void mem_cgroup_update_excess(struct mem_cgroup *memcg);
 void mem_cgroup_close_excess(struct mem_cgroup *memcg);
 bool __mem_cgroup_has_excess(struct mem_cgroup *root);
 long mem_cgroup_nr_excess(struct mem_cgroup *memcg);
-bool mem_cgroup_excess_in_vain(unsigned long scanned, unsigned long reclaimed,
-			       int priority, bool full_walk);
+bool mem_cgroup_excess_in_vain(const struct mem_cgroup_excess_pass *pass);
+bool mem_cgroup_below_excess(struct mem_cgroup *root, struct mem_cgroup *memcg);
 struct mem_cgroup *mem_cgroup_iter_excess(struct mem_cgroup *root,
 					  struct mem_cgroup *prev,
-					  struct mem_cgroup_reclaim_cookie *reclaim);
+					  struct mem_cgroup_reclaim_cookie *reclaim,
+					  unsigned int *walked);
 #endif
 
 /* Asked of mm/shrinker.c. */
@@ -202,7 +219,7 @@ void shrinker_warn_unlisted(struct mem_cgroup *memcg, int nid);
  * @MM_RECLAIM_BITS_VISITED: shrinkers that were called for a bit
  * @MM_RECLAIM_BITS_SPURIOUS: those of them that were empty
  * @MM_RECLAIM_EXCESS_PASSES: passes over those that exceed their soft limits
- * @MM_RECLAIM_EXCESS_IN_VAIN: those of them that a pass over all had to follow
+ * @MM_RECLAIM_EXCESS_IN_VAIN: those of them that a pass over the others had to follow
  * @NR_MM_RECLAIM_STATS: number of items
  */
 enum mm_reclaim_stat {

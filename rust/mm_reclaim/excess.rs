@@ -2,8 +2,8 @@
 
 //! Soft limits: which groups use more memory than they should when memory is short.
 //!
-//! Reclaim first takes from groups in excess and from what is below them, and from everybody only
-//! if that doesn't help. The predicate and the two passes are those of the series "soft limit
+//! Reclaim first takes from groups in excess and from what is below them, and from the others only
+//! if that is not enough. The predicate and the two passes are those of the series "soft limit
 //! rework" of 2013; there, however, only the group that was charged was looked at, so that a parent
 //! that was in excess through its children was never found.
 //!
@@ -148,10 +148,26 @@ fn add_above<G: Limited>(group: &G, nr: isize) {
         .for_each(|above| above.excess().nr_below.add(nr, Relaxed));
 }
 
-/// Takes the mark of a group that goes offline away for good. Does not sleep.
+/// Returns whether a group is on the list of marked ones.
+pub(crate) fn is_listed<G: Limited>(group: &G) -> bool {
+    group
+        .listed_id()
+        .is_some_and(|id| group.excess_bitmap().contains(id))
+}
+
+/// Takes the mark of a group that goes offline away for good, and takes the group off the list. It
+/// has its id still. Does not sleep.
 pub(crate) fn close<G: Limited>(group: &G) {
     group.excess().flags.set(CLOSED);
     unmark(group);
+
+    // One that is being marked may be listed after this; a walk finds it there. All others a walk
+    // need not look for.
+    if let Some(id) = group.listed_id() {
+        if group.excess_bitmap().contains(id) {
+            group.excess_bitmap().clear(id);
+        }
+    }
 }
 
 /// Says whether reclaim of `root` takes from `group`, which is `root` or below, in its first pass.
@@ -171,30 +187,56 @@ pub(crate) fn verdict<G: Limited>(group: &G, root: &G) -> Verdict {
     }
 }
 
-/// Returns whether there is anybody for a first pass to take from.
+/// Returns whether there is anybody for a first pass below `root` to take from, before others.
+///
+/// If `root` is in excess itself, so is everybody below it, and nobody comes first.
 pub(crate) fn has_first_pass<G: Limited>(root: &G) -> bool {
-    verdict(root, root) != Verdict::SkipTree
+    root.excess().nr_below() > 0 && !root.excess().is_marked()
 }
 
-/// What came of a first pass, in pages.
+/// What came of a first pass. All but the last one are in pages.
 pub(crate) struct FirstPass {
     pub(crate) scanned: usize,
     pub(crate) reclaimed: usize,
-    /// The priority of reclaim: the lower, the more pages are scanned.
+    /// Those scanned that are written back, or will be: so they may be reclaimed soon.
+    pub(crate) waiting: usize,
+    /// How many are to be reclaimed.
+    pub(crate) wanted: usize,
+    /// The priority of reclaim: of each group, a pass scans all pages shifted right by it.
     pub(crate) priority: i32,
-    /// Whether every group was to be visited, because a walk that ended early was not enough.
-    pub(crate) is_full_walk: bool,
 }
 
 impl FirstPass {
-    /// Returns whether reclaim must take from everybody.
-    ///
-    /// Also where groups in excess have much to scan but nothing that can be reclaimed: or else
-    /// they would drive the system out of memory.
-    pub(crate) fn is_in_vain(&self) -> bool {
-        const URGENT: i32 = bindings::DEF_PRIORITY as i32 - 2;
-        let is_urgent = self.priority < URGENT || self.is_full_walk;
+    /// From this priority on, nothing is urgent yet.
+    const EARLY: i32 = bindings::DEF_PRIORITY as i32 - 2;
+    /// What reclaim takes for progress: more than the pages that it scans, shifted right by this,
+    /// as in `consider_reclaim_throttle()`.
+    const PROGRESS: u32 = 3;
 
-        self.scanned == 0 || (self.reclaimed == 0 && is_urgent)
+    /// Returns whether reclaim must take from the others, too.
+    ///
+    /// Not if there is as much as was wanted. A pass that has less will do if it made progress,
+    /// and if that was enough for its priority: it scanned a part of the pages in excess, and is
+    /// held to the same part of what is wanted. So groups in excess have reclaim to themselves as
+    /// long as they have what it wants, and at the end, where everything is scanned, only if they
+    /// gave it.
+    ///
+    /// While nothing is urgent, pages that wait to be written count as if they were reclaimed.
+    pub(crate) fn is_in_vain(&self) -> bool {
+        let wanted = self.wanted.max(1);
+        let progress = self.scanned >> Self::PROGRESS;
+        let is_early = self.priority >= Self::EARLY;
+
+        if self.reclaimed >= wanted {
+            return false;
+        }
+        let found = if is_early {
+            self.reclaimed.saturating_add(self.waiting)
+        } else {
+            self.reclaimed
+        };
+        let priority = self.priority.max(0).unsigned_abs();
+
+        found <= progress || found < wanted.checked_shr(priority).unwrap_or(0)
     }
 }

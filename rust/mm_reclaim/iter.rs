@@ -67,6 +67,13 @@ pub(crate) trait Order<T> {
 
     /// Returns what follows a group and all of its descendants.
     fn next_after_subtree<'g>(&self, group: &'g T, root: &'g T, guard: &'g Guard) -> Option<&'g T>;
+
+    /// Returns whether the walk does not visit the group that the order returned last, nor its
+    /// descendants, whatever the filter says.
+    #[inline]
+    fn passes_over(&self) -> bool {
+        false
+    }
 }
 
 /// Each group before its descendants, and these before the next sibling.
@@ -331,7 +338,12 @@ fn find_next<'g, T: Group>(
     let mut skipped = 0u32;
 
     while let Some(group) = next {
-        let past = match filter(group) {
+        let verdict = if order.passes_over() {
+            Verdict::SkipTree
+        } else {
+            filter(group)
+        };
+        let past = match verdict {
             Verdict::Visit => match Step::hold(group, root) {
                 Some(step) => return Found::Group(step),
                 None => Past::Group,

@@ -203,6 +203,15 @@ impl MemCgroup {
         unsafe { bindings::mem_cgroup_is_descendant(self.as_raw(), root.as_raw()) }
     }
 
+    /// Returns the number of the memcg below which the walk that [`excess_iter`](Self::excess_iter)
+    /// is the position of reached this one last.
+    #[cfg(CONFIG_MEMCG_V1)]
+    #[inline]
+    pub(crate) fn excess_top(&self, node: Node) -> &Atomic<u32> {
+        // SAFETY: `excess_top` is a field of the valid per-node part, and accessed by Rust only.
+        unsafe { &*kept_in(&raw const (*self.per_node(node)).excess_top) }
+    }
+
     #[inline]
     fn per_node(&self, node: Node) -> *mut bindings::mem_cgroup_per_node {
         let memcg = self.as_raw();

@@ -29,7 +29,7 @@ pub(crate) enum Stat {
     /// Passes of reclaim over those that exceed their soft limits.
     #[cfg(CONFIG_MEMCG_V1)]
     ExcessPasses,
-    /// Those of them after which one over all had to follow.
+    /// Those of them after which one over the others had to follow.
     #[cfg(CONFIG_MEMCG_V1)]
     ExcessInVain,
 }

@@ -15,6 +15,7 @@ import fcntl
 import mmap
 import os
 import random
+import select
 import time
 import zlib
 
@@ -137,6 +138,41 @@ def pin(hears, size):
         room = MIB
         while room:
             room -= os.splice(disk, into, room)
+    wait(hears)
+
+
+class Count:
+    """A number that a child counts up, and others read meanwhile."""
+
+    def __init__(self):
+        self.shared = mmap.mmap(-1, PAGE)
+
+    def read(self):
+        return int.from_bytes(self.shared[:8], "little")
+
+    def add_one(self):
+        self.shared[:8] = (self.read() + 1).to_bytes(8, "little")
+
+
+def trickle(hears, first, pause, count):
+    """Reads a page of the disk after the other, none twice, until told."""
+    disk = os.open(DISK, os.O_RDONLY)
+    os.posix_fadvise(disk, 0, 0, os.POSIX_FADV_RANDOM)
+    while not select.select([hears], [], [], pause)[0]:
+        data = os.pread(disk, PAGE, first + count.read() * PAGE)
+        check(len(data) == PAGE, "the disk is at its end")
+        count.add_one()
+
+
+def eat_until_killed(_hears):
+    """Takes more than is left, but no more than mmap() lets one have."""
+    guest.write("/proc/self/oom_score_adj", "1000")
+    eat(None, memory(), 0)
+
+
+def linger(hears):
+    """Is killed if memory is still short after the one that took it all was."""
+    guest.write("/proc/self/oom_score_adj", "500")
     wait(hears)
 
 
@@ -405,6 +441,111 @@ def unreclaimable(options):
     return {"passes": [stat("excess_passes")]}, {}
 
 
+class Stuck:
+    """A group in excess: it has pages that can't be reclaimed, and reads a few
+    that can all the time."""
+
+    def __init__(self, size, pause):
+        group = Group("stuck", 0)
+        self.pins = group.start(pin, size)
+        self.pins.wait_until(lambda: group.usage() >= size)
+        # Reclaim that fails leaves them inactive, where the next one finds them.
+        try:
+            guest.write(f"{group.path}/memory.limit_in_bytes", str(size // 2))
+        except OSError as error:
+            check(error.errno == errno.EBUSY,
+                  f"the limit can't be written: {error}")
+        else:
+            raise Failed("pages were reclaimed that are pinned")
+        self.count = Count()
+        # The disk is never read beyond this elsewhere.
+        self.reads = group.start(trickle, memory() * 2, pause, self.count)
+        self.begin()
+
+    def numbers(self):
+        """How many pages reclaim looked at, how many it got, and how many were
+        read."""
+        counts = guest.fields("/proc/vmstat")
+
+        def total(counter):
+            return sum(counts[f"{counter}_{kind}"] for kind in ("anon", "file"))
+
+        return {"scanned": total("pgscan"), "reclaimed": total("pgsteal"),
+                "trickled": self.count.read()}
+
+    def begin(self):
+        """Counts from here on."""
+        self.before = self.numbers()
+
+    def counted(self):
+        """What was counted, as series."""
+        return {name: [number - self.before[name]]
+                for name, number in self.numbers().items()}
+
+    def end(self):
+        check(not self.pins.ended() and not self.reads.ended(),
+              "the group in excess is gone")
+        # The one that was started last first: it has the other one's pipe, too.
+        self.reads.result()
+        self.pins.result()
+
+
+def trickles(options):
+    """A group with cold page cache beside one in excess that has a trickle."""
+    if options.knob:
+        guest.write(KNOB, "1")
+    part = memory() // 4 // MIB * MIB
+    cold, hungry = Group("cold"), Group("hungry")
+    stuck = Stuck(part, options.pause)
+    cold.run(read_part, part, part)
+    kills = oom_kills()
+    stuck.begin()
+    passes, vain = stat("excess_passes"), stat("excess_passes_in_vain")
+    # Half of what is cold.
+    wanted = available() + part // 2
+    found = []
+
+    def hunger():
+        found.append(hungry.run(lambda _: eat(None, wanted, 0)))
+
+    from_cold, = lost((cold,), hunger)
+    counted = stuck.counted()
+    check(oom_kills() == kills, "a process was killed")
+    check(from_cold > part // 4,
+          f"only {from_cold // MIB} of {part // MIB} MiB come from cold cache")
+    stuck.end()
+    return {
+        **counted, "from_cold": [from_cold], "eaten": [found[0]["eaten"]],
+        "first_passes": [stat("excess_passes") - passes],
+        "in_vain": [stat("excess_passes_in_vain") - vain],
+    }, {}
+
+
+def rescue(options):
+    """Somebody takes all memory beside a group in excess that has a trickle,
+    and is killed."""
+    if options.knob:
+        guest.write(KNOB, "1")
+    stuck = Stuck(memory() // 4 // MIB * MIB, options.pause)
+    for process in (stuck.pins, stuck.reads):
+        guest.write(f"/proc/{process.pid}/oom_score_adj", "-1000")
+    # A kernel may look for another one before the first one's memory is free.
+    second = Group("second").start(linger)
+    hog, kills = Group("hog"), oom_kills()
+    start = time.monotonic()
+    eats = hog.start(eat_until_killed)
+    _, status = os.waitpid(eats.pid, 0)
+    took = time.monotonic() - start
+    counted = stuck.counted()
+    check(os.WIFSIGNALED(status), f"the eater ended with status {status:#x}")
+    killed = oom_kills() - kills
+    second.tell()
+    _, status = os.waitpid(second.pid, 0)
+    check(killed == 1 + os.WIFSIGNALED(status), f"{killed} processes were killed")
+    stuck.end()
+    return {**counted, "killed": [took]}, {}
+
+
 def come_and_go(options):
     """Groups in excess are made and removed while memory is short, and their
     limits and the knob change."""
@@ -455,7 +596,7 @@ def come_and_go(options):
 
 WORKLOADS = {function.__name__: function for function in (
     beside_eater, among_empty, loads, knob, late, parent, refused,
-    unreclaimable, come_and_go)}
+    unreclaimable, trickles, rescue, come_and_go)}
 
 
 def parse(arguments):

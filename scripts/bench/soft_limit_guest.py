@@ -16,11 +16,12 @@ def build():
 
 def disks():
     """Two where data goes that nobody reads again, and swap. The first one
-    takes what it gets at once, the second one as fast as a real disk."""
+    takes what it gets at once, the second one as fast as a real disk; neither keeps
+    any of it, so that they are large enough for whoever reads on and on."""
     OUT.mkdir(parents=True, exist_ok=True)
     swap = OUT / "swap.img"
     with open(swap, "wb") as file:
         file.truncate(SWAP)
-    null = "driver=null-co,size=4G,read-zeroes=on"
+    null = "driver=null-co,size=64G,read-zeroes=on"
     return (null, f"{null},throttling.bps-write={DISK_SPEED}",
             f"file={swap},format=raw,cache=unsafe")

@@ -37,7 +37,9 @@ static void soft_limit_knob(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mem_cgroup_set_excess_limit(a->memcg, 5), 0);
 	KUNIT_EXPECT_EQ(test, mem_cgroup_excess_limit(a->memcg), 5UL);
 	KUNIT_EXPECT_TRUE(test, mem_cgroup_is_in_excess(a->memcg));
-	KUNIT_EXPECT_TRUE(test, mem_cgroup_has_excess(a->memcg));
+	KUNIT_EXPECT_TRUE(test, mem_cgroup_has_excess(NULL));
+	/* All below it have the same rank, it being in excess itself. */
+	KUNIT_EXPECT_FALSE(test, mem_cgroup_has_excess(a->memcg));
 
 	WRITE_ONCE(memcg_soft_limit_enabled, false);
 	KUNIT_EXPECT_EQ(test, mem_cgroup_excess_limit(a->memcg),
@@ -219,11 +221,12 @@ static unsigned int soft_tree_walk(struct soft_tree *tree, int root,
 		.pgdat = NODE_DATA(first_online_node),
 	};
 	struct mem_cgroup *top = tree->groups[root]->memcg, *memcg = NULL;
-	unsigned int visited = 0;
+	unsigned int visited = 0, walked = 0;
 	int i = root;
 
 	while ((memcg = mem_cgroup_iter_excess(top, memcg,
-					       shared ? &cookie : NULL))) {
+					       shared ? &cookie : NULL,
+					       &walked))) {
 		while (i < NR_NODES && tree->groups[i]->memcg != memcg)
 			i++;
 		if (i == NR_NODES) {
@@ -257,7 +260,7 @@ static void soft_limit_walk(struct kunit *test)
 			model = soft_tree_model(marks, root);
 			KUNIT_EXPECT_EQ(test,
 					mem_cgroup_has_excess(tree->groups[root]->memcg),
-					!!model);
+					nr && !(marks & BIT(root)));
 			KUNIT_EXPECT_EQ_MSG(test,
 					    soft_tree_walk(tree, root, false),
 					    model, "marks %x, root %d", marks,
@@ -270,6 +273,44 @@ static void soft_limit_walk(struct kunit *test)
 						    "marks %x, root %d, shared",
 						    marks, root);
 		}
+	}
+}
+
+/* A second pass leaves out those that the first one visits, and nobody else. */
+static void soft_limit_pass_skips(struct kunit *test)
+{
+	struct soft_tree *tree = soft_tree_new(test);
+	unsigned int marks, model;
+	struct mem_cgroup *top, *memcg;
+	int root, i;
+
+	for (marks = 0; marks < BIT(NR_NODES); marks++) {
+		for (i = 0; i < NR_NODES; i++)
+			soft_tree_mark(test, tree, i, marks & BIT(i));
+
+		for (root = 0; root < NR_NODES; root++) {
+			top = tree->groups[root]->memcg;
+			model = soft_tree_model(marks, root);
+			for (i = root; i < NR_NODES; i++) {
+				if (!soft_tree_is_below(i, root))
+					continue;
+				memcg = tree->groups[i]->memcg;
+				KUNIT_EXPECT_EQ_MSG(test,
+						    mem_cgroup_pass_skips(MEM_CGROUP_PASS_OTHERS,
+									  top, memcg),
+						    !!(model & BIT(i)),
+						    "marks %x, root %d, group %d",
+						    marks, root, i);
+				KUNIT_EXPECT_FALSE(test,
+						   mem_cgroup_pass_skips(MEM_CGROUP_PASS_ALL,
+									 top, memcg));
+			}
+		}
+		for (i = 0, model = soft_tree_model(marks, 0); i < NR_NODES; i++)
+			KUNIT_EXPECT_EQ(test,
+					mem_cgroup_pass_skips(MEM_CGROUP_PASS_OTHERS, NULL,
+							      tree->groups[i]->memcg),
+					!!(model & BIT(i)));
 	}
 }
 
@@ -294,13 +335,14 @@ static void soft_limit_walk_shared(struct kunit *test)
 	};
 	struct mem_cgroup_reclaim_cookie two = one;
 	struct mem_cgroup *memcg;
+	unsigned int walked = 0;
 
 	memcg = mem_cgroup_iter(top, NULL, &one);
 	KUNIT_EXPECT_PTR_EQ(test, memcg, top);
 	mem_cgroup_iter_break(top, memcg);
 
 	soft_tree_mark(test, tree, 4, true);
-	memcg = mem_cgroup_iter_excess(top, NULL, &two);
+	memcg = mem_cgroup_iter_excess(top, NULL, &two, &walked);
 	KUNIT_EXPECT_PTR_EQ(test, memcg, tree->groups[4]->memcg);
 	mem_cgroup_iter_break(top, memcg);
 
@@ -309,12 +351,68 @@ static void soft_limit_walk_shared(struct kunit *test)
 	mem_cgroup_iter_break(top, memcg);
 
 	/* The walk that was left goes on. */
-	memcg = mem_cgroup_iter_excess(top, NULL, &two);
+	memcg = mem_cgroup_iter_excess(top, NULL, &two, &walked);
 	KUNIT_EXPECT_PTR_EQ(test, memcg, tree->groups[5]->memcg);
 	mem_cgroup_iter_break(top, memcg);
 
 	soft_tree_mark(test, tree, 4, false);
-	KUNIT_EXPECT_NULL(test, mem_cgroup_iter_excess(top, NULL, &two));
+	KUNIT_EXPECT_NULL(test, mem_cgroup_iter_excess(top, NULL, &two, &walked));
+}
+
+/*
+ * Take one step of the walk of all that reclaimers of a node share. A walker that
+ * arrives at the end begins the next round.
+ */
+static struct mem_cgroup *soft_limit_join_all(struct kunit *test)
+{
+	struct mem_cgroup_reclaim_cookie cookie = {
+		.pgdat = NODE_DATA(first_online_node),
+	};
+	struct mem_cgroup *memcg;
+	unsigned int walked = 0;
+
+	memcg = mem_cgroup_iter_excess(NULL, NULL, &cookie, &walked);
+	mem_cgroup_iter_break(NULL, memcg);
+	/* This is for walks that are not shared. */
+	KUNIT_EXPECT_EQ(test, walked, 0U);
+
+	return memcg;
+}
+
+/*
+ * A walker that joins goes on below the top that the others reached, though that
+ * one has lost its mark, and then to the next top by id, not by the hierarchy.
+ */
+static void soft_limit_walk_all_shared(struct kunit *test)
+{
+	struct soft_group *a, *b, *aa, *ba;
+
+	KUNIT_ASSERT_EQ(test, mem_cgroup_nr_excess(root_mem_cgroup), 0);
+	a = soft_group_new(test, NULL, "a");
+	b = soft_group_new(test, NULL, "b");
+	aa = soft_group_new(test, a, "aa");
+	ba = soft_group_new(test, b, "ba");
+	/* In the hierarchy, aa comes before b. */
+	KUNIT_ASSERT_LT(test, mem_cgroup_private_id(b->memcg),
+			mem_cgroup_private_id(aa->memcg));
+	KUNIT_ASSERT_LT(test, mem_cgroup_private_id(aa->memcg),
+			mem_cgroup_private_id(ba->memcg));
+
+	soft_group_charge(aa, UNIT);
+	soft_group_charge(ba, UNIT);
+	KUNIT_EXPECT_EQ(test, mem_cgroup_set_excess_limit(aa->memcg, 0), 0);
+	KUNIT_EXPECT_EQ(test, mem_cgroup_set_excess_limit(ba->memcg, 0), 0);
+	KUNIT_EXPECT_EQ(test, mem_cgroup_set_excess_limit(b->memcg, 0), 0);
+
+	KUNIT_EXPECT_PTR_EQ(test, soft_limit_join_all(test), b->memcg);
+	mem_cgroup_reset_excess_limit(b->memcg);
+	KUNIT_EXPECT_PTR_EQ(test, soft_limit_join_all(test), ba->memcg);
+	KUNIT_EXPECT_PTR_EQ(test, soft_limit_join_all(test), aa->memcg);
+
+	/* The next round has two tops. */
+	KUNIT_EXPECT_PTR_EQ(test, soft_limit_join_all(test), aa->memcg);
+	KUNIT_EXPECT_PTR_EQ(test, soft_limit_join_all(test), ba->memcg);
+	KUNIT_EXPECT_PTR_EQ(test, soft_limit_join_all(test), aa->memcg);
 }
 
 /* Where a shared walk stands is not a reference. */
@@ -327,11 +425,12 @@ static void soft_limit_walk_group_goes(struct kunit *test)
 	struct mem_cgroup_per_node *pn = a->memcg->nodeinfo[first_online_node];
 	struct mem_cgroup *memcg;
 	struct test_group gone;
+	unsigned int walked = 0;
 
 	KUNIT_ASSERT_EQ(test, test_group_make(a->group, "gone", true, &gone), 0);
 	page_counter_charge(&gone.memcg->memory, UNIT);
 	KUNIT_EXPECT_EQ(test, mem_cgroup_set_excess_limit(gone.memcg, 0), 0);
-	memcg = mem_cgroup_iter_excess(a->memcg, NULL, &cookie);
+	memcg = mem_cgroup_iter_excess(a->memcg, NULL, &cookie, &walked);
 	KUNIT_EXPECT_PTR_EQ(test, memcg, gone.memcg);
 	KUNIT_EXPECT_PTR_EQ(test, READ_ONCE(pn->excess_iter.position), memcg);
 	mem_cgroup_iter_break(a->memcg, memcg);
@@ -344,7 +443,7 @@ static void soft_limit_walk_group_goes(struct kunit *test)
 
 	/* To walk on from there would be fatal. */
 	KUNIT_ASSERT_NULL(test, READ_ONCE(pn->excess_iter.position));
-	KUNIT_EXPECT_NULL(test, mem_cgroup_iter_excess(a->memcg, NULL, &cookie));
+	KUNIT_EXPECT_NULL(test, mem_cgroup_iter_excess(a->memcg, NULL, &cookie, &walked));
 }
 
 /* A group that goes is counted no more, and never again. */
@@ -377,22 +476,37 @@ static void soft_limit_rmdir(struct kunit *test)
 	soft_limit_expect_none(test, elsewhere);
 }
 
-/* What C passes arrives, and is counted. */
+/* What C passes arrives. */
 static void soft_limit_in_vain(struct kunit *test)
 {
-	KUNIT_EXPECT_TRUE(test, mem_cgroup_excess_in_vain(0, 0, DEF_PRIORITY,
-							  false));
-	KUNIT_EXPECT_FALSE(test, mem_cgroup_excess_in_vain(1, 0, DEF_PRIORITY,
-							   false));
-	KUNIT_EXPECT_FALSE(test, mem_cgroup_excess_in_vain(1, 0,
-							   DEF_PRIORITY - 2,
-							   false));
-	KUNIT_EXPECT_TRUE(test, mem_cgroup_excess_in_vain(1, 0,
-							  DEF_PRIORITY - 3,
-							  false));
-	KUNIT_EXPECT_FALSE(test, mem_cgroup_excess_in_vain(1, 1, 0, false));
-	KUNIT_EXPECT_TRUE(test, mem_cgroup_excess_in_vain(1, 0, DEF_PRIORITY,
-							  true));
+	const struct mem_cgroup_excess_pass enough = {
+		.scanned = 64,
+		.reclaimed = 16,
+		.wanted = 32,
+		.priority = 1,
+	};
+	struct mem_cgroup_excess_pass pass = enough;
+
+	KUNIT_EXPECT_FALSE(test, mem_cgroup_excess_in_vain(&pass));
+
+	pass.scanned = 128;
+	KUNIT_EXPECT_TRUE(test, mem_cgroup_excess_in_vain(&pass));
+	pass = enough;
+	pass.reclaimed = 15;
+	KUNIT_EXPECT_TRUE(test, mem_cgroup_excess_in_vain(&pass));
+	pass = enough;
+	pass.wanted = 34;
+	KUNIT_EXPECT_TRUE(test, mem_cgroup_excess_in_vain(&pass));
+	pass = enough;
+	pass.priority = 0;
+	KUNIT_EXPECT_TRUE(test, mem_cgroup_excess_in_vain(&pass));
+
+	pass = enough;
+	pass.reclaimed = 0;
+	pass.priority = DEF_PRIORITY;
+	KUNIT_EXPECT_TRUE(test, mem_cgroup_excess_in_vain(&pass));
+	pass.waiting = 16;
+	KUNIT_EXPECT_FALSE(test, mem_cgroup_excess_in_vain(&pass));
 }
 
 static struct kunit_case soft_limit_cases[] = {
@@ -401,8 +515,10 @@ static struct kunit_case soft_limit_cases[] = {
 	KUNIT_CASE(soft_limit_counts),
 	KUNIT_CASE(soft_limit_parent),
 	KUNIT_CASE(soft_limit_walk),
+	KUNIT_CASE(soft_limit_pass_skips),
 	KUNIT_CASE(soft_limit_walk_uncharged),
 	KUNIT_CASE(soft_limit_walk_shared),
+	KUNIT_CASE(soft_limit_walk_all_shared),
 	KUNIT_CASE(soft_limit_walk_group_goes),
 	KUNIT_CASE(soft_limit_rmdir),
 	KUNIT_CASE(soft_limit_in_vain),

@@ -202,9 +202,10 @@ static void soft_race_walk(struct race_thread *thread, struct mem_cgroup *root,
 {
 	struct mem_cgroup *memcg = NULL;
 	u32 leave = race_random(thread, 16);
+	unsigned int walked = 0;
 	int steps = 0;
 
-	while ((memcg = mem_cgroup_iter_excess(root, memcg, cookie))) {
+	while ((memcg = mem_cgroup_iter_excess(root, memcg, cookie, &walked))) {
 		thread->hits[TREE_VISITS]++;
 		/* It is referenced, so this must be safe. */
 		if (!race_expect(thread->race,
@@ -363,10 +364,10 @@ static void soft_race_check_walk(struct race *race, struct mem_cgroup *root)
 {
 	struct soft_race *st = race->priv;
 	struct mem_cgroup *memcg = NULL;
-	unsigned int visited = 0;
+	unsigned int visited = 0, walked = 0;
 	int i;
 
-	while ((memcg = mem_cgroup_iter_excess(root, memcg, NULL)))
+	while ((memcg = mem_cgroup_iter_excess(root, memcg, NULL, &walked)))
 		for (i = 0; i < NR_GROUPS; i++)
 			if (st->groups[i].memcg == memcg)
 				visited |= BIT(i);

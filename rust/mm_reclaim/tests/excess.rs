@@ -6,10 +6,7 @@ use core::cell::Cell;
 use kernel::{
     alloc::flags::GFP_KERNEL,
     prelude::*,
-    sync::rcu::{
-        self,
-        Guard, //
-    }, //
+    sync::rcu::Guard, //
 };
 
 use super::{
@@ -17,9 +14,11 @@ use super::{
         build,
         build_random,
         next_hierarchy,
+        place,
         walk,
         TestGroup,
-        TestPosition, //
+        TestPosition,
+        TestTops, //
     },
     random::Random, //
 };
@@ -27,6 +26,7 @@ use crate::{
     excess::{
         close,
         has_first_pass,
+        is_listed,
         update,
         verdict,
         Excess,
@@ -34,7 +34,13 @@ use crate::{
         Limited, //
     },
     excess_walk::ExcessOrder,
-    iter::Order,
+    iter::{
+        self,
+        Cookie,
+        Step,
+        Verdict,
+        MAX_SKIPPED, //
+    },
     memcg_bitmap::{
         MemcgBitmap,
         MemcgId,
@@ -42,7 +48,13 @@ use crate::{
     }, //
 };
 
-const LARGEST: usize = 7;
+/// Sanitizers make memory accesses many times slower: each size takes ten times as long as the one
+/// before, and the kernel would report the waiting task as hung.
+const LARGEST: usize = if cfg!(any(CONFIG_KASAN, CONFIG_KCSAN)) {
+    6
+} else {
+    7
+};
 
 /// Returns whether `at` or one of its ancestors is in `above` and exceeds its limit.
 fn is_below_excess(
@@ -64,12 +76,27 @@ fn expected(groups: &[TestGroup], root: usize) -> Result<KVec<usize>> {
         }
         return Ok(expected);
     }
-    // The highest ones in excess, by their ids, which descend; each with all that is below it.
-    let tops = taken.filter(|&at| !is_below_excess(groups, 0..at, at));
-    for top in tops.rev() {
-        for at in top..groups[top].end {
-            expected.push(at, GFP_KERNEL)?;
+    // The highest ones that are listed, by their ids; each with those in excess at or below it.
+    let is_top = |top: &usize| {
+        let is_below = |above: usize| is_listed(&groups[above]) && *top < groups[above].end;
+
+        is_listed(&groups[*top]) && !(0..*top).any(is_below)
+    };
+    for id in 1..=groups.len() as u16 {
+        let tops = (1..groups.len()).filter(|&at| groups[at].id == id);
+
+        for top in tops.filter(is_top) {
+            for at in taken
+                .clone()
+                .filter(|at| (top..groups[top].end).contains(at))
+            {
+                expected.push(at, GFP_KERNEL)?;
+            }
         }
+    }
+    // Nobody is forgotten, nor taken from twice.
+    if !taken.clone().all(|at| expected.contains(&at)) || expected.len() != taken.count() {
+        return Err(ENOENT);
     }
     Ok(expected)
 }
@@ -86,6 +113,27 @@ fn check_list(random: &Random, step: u32, groups: &[TestGroup]) -> Result {
         }
     }
     Ok(())
+}
+
+/// Walks those in excess below `root`.
+fn walk_excess(groups: &[TestGroup], root: usize, is_shared: bool) -> Result<KVec<usize>> {
+    let filter = |group: &TestGroup| verdict(group, &groups[root]);
+
+    if is_shared {
+        let position = TestPosition::new(&groups[root]);
+
+        walk(
+            groups,
+            root,
+            Some(&position),
+            ExcessOrder::new(TestTops),
+            filter,
+        )
+    } else {
+        let top = Cell::new(0);
+
+        walk(groups, root, None, ExcessOrder::new(&top), filter)
+    }
 }
 
 /// Compares marks, counts and a walk below each group with what `exceeds` says.
@@ -105,21 +153,20 @@ fn check(random: &Random, step: u32, groups: &[TestGroup]) -> Result {
             fmt!("the mark of group {root}"),
         )?;
 
-        let expected = expected(groups, root)?;
+        let some_below = nr > 0 && !group.exceeds.get();
         random.check(
-            has_first_pass(group) != expected.is_empty(),
+            has_first_pass(group) == some_below,
             step,
             fmt!("the first pass below group {root}"),
         )?;
-        let position = TestPosition::new(group);
-        for shared in [None, Some(&position)] {
-            let visited = walk(groups, root, shared, ExcessOrder, |other| {
-                verdict(other, group)
-            })?;
+        for is_shared in [false, true] {
+            let expected = expected(groups, root)?;
+            let visited = walk_excess(groups, root, is_shared)?;
+
             random.check(
                 visited[..] == expected[..],
                 step,
-                fmt!("below group {root}: {visited:?}"),
+                fmt!("below group {root}, shared {is_shared}: {visited:?}, not {expected:?}"),
             )?;
         }
     }
@@ -198,15 +245,30 @@ impl Limited for Restless<'_> {
     }
 }
 
+/// Goes on with a walk of all groups that is not shared.
+fn next_excess(
+    groups: &[TestGroup],
+    prev: Option<&Step<TestGroup>>,
+    top: &Cell<u32>,
+    filter: impl FnMut(&TestGroup) -> Verdict,
+    pause: impl FnMut(),
+) -> Option<Step<TestGroup>> {
+    let prev = prev.map(|step| &groups[place(step, 0)]);
+    let alone = None::<Cookie<'_, TestPosition<'_>>>;
+    let order = ExcessOrder::new(top);
+
+    iter::next_with(&groups[0], prev, alone, order, filter, pause)
+}
+
 /// Walks all groups while others change their excess, and checks that it ends.
 fn walk_while_marks_change(random: &mut Random, groups: &[TestGroup], step: u32) -> Result {
     const CHANGES: usize = 5;
-    let guard = rcu::read_lock();
-    let mut pos = None;
+    let top = Cell::new(0);
+    let mut prev = None;
     let (mut visits, mut changes) = (0, 0);
 
-    while let Some(group) = ExcessOrder.next(pos, &groups[0], &guard) {
-        pos = Some(group);
+    while let Some(next) = next_excess(groups, prev.as_ref(), &top, |_| Verdict::Visit, || ()) {
+        prev = Some(next);
         visits += 1;
         // A change may have the walk repeat what it did.
         random.check(
@@ -222,6 +284,122 @@ fn walk_while_marks_change(random: &mut Random, groups: &[TestGroup], step: u32)
         }
     }
     Ok(())
+}
+
+/// Gives the groups ids in another order.
+fn shuffle_ids(random: &mut Random, groups: &mut [TestGroup]) {
+    for at in 1..groups.len() {
+        let other = 1 + random.below(at as u32) as usize;
+        let id = groups[at].id;
+
+        groups[at].id = groups[other].id;
+        groups[other].id = id;
+    }
+}
+
+/// Walks those in excess while `lose` takes marks away, which is called after each visit. Checks
+/// that none is visited twice, and that those are visited that are in excess all the time.
+fn walk_while_marks_are_lost(
+    random: &mut Random,
+    groups: &[TestGroup],
+    step: u32,
+    is_shared: bool,
+    mut lose: impl FnMut(&mut Random, usize),
+) -> Result {
+    let top = Cell::new(0);
+    let position = TestPosition::new(&groups[0]);
+    let mut generation = 0;
+    let mut visits = KVec::from_elem(0, groups.len(), GFP_KERNEL)?;
+    let mut prev: Option<Step<TestGroup>> = None;
+
+    loop {
+        let filter = |group: &TestGroup| verdict(group, &groups[0]);
+        let next = if is_shared {
+            let at = prev.as_ref().map(|step| &groups[place(step, 0)]);
+            let cookie = Some(Cookie {
+                shared: &position,
+                generation: &mut generation,
+            });
+
+            iter::next(&groups[0], at, cookie, ExcessOrder::new(TestTops), filter)
+        } else {
+            next_excess(groups, prev.as_ref(), &top, filter, || ())
+        };
+        let Some(next) = next else {
+            break;
+        };
+        let at = place(&next, 0);
+
+        visits[at] += 1;
+        random.check(
+            visits[at] == 1,
+            step,
+            fmt!("group {at} is visited twice, shared {is_shared}"),
+        )?;
+        lose(random, at);
+        prev = Some(next);
+    }
+    for (at, &visits) in visits.iter().enumerate() {
+        random.check(
+            visits == 1 || !is_below_excess(groups, 0..=at, at),
+            step,
+            fmt!("group {at} is not visited, shared {is_shared}"),
+        )?;
+    }
+    // Who was found without a mark is listed no more.
+    check_list(random, step, groups)
+}
+
+/// Returns the highest group in excess that `at` is, or is below.
+fn top_of(groups: &[TestGroup], at: usize) -> Option<usize> {
+    (1..=at).find(|&above| groups[above].exceeds.get() && at < groups[above].end)
+}
+
+/// Returns every pair.
+fn every<const N: usize, T>(
+    one: [usize; N],
+    other: impl IntoIterator<Item = T> + Clone,
+) -> impl Iterator<Item = (usize, T)> {
+    one.into_iter()
+        .flat_map(move |one| other.clone().into_iter().map(move |other| (one, other)))
+}
+
+/// Memory as reclaim finds it, in pages.
+#[derive(Clone, Copy, Debug)]
+struct Memory {
+    /// Those of a group in excess that can't be reclaimed, and those that can, among each other.
+    stuck: usize,
+    trickle: usize,
+    /// Those of a group that is not in excess.
+    cold: usize,
+}
+
+/// Reclaims as `do_try_to_free_pages()` does, each pass a part of all pages that depends on the
+/// priority, and returns how many were scanned and reclaimed. Without soft limits there is one
+/// pass.
+fn reclaim(memory: Memory, wanted: usize, has_soft_limits: bool) -> (usize, usize) {
+    let (mut scanned, mut reclaimed) = (0, 0);
+
+    for priority in (0..=12).rev() {
+        let first = FirstPass {
+            scanned: (memory.stuck + memory.trickle) >> priority,
+            reclaimed: memory.trickle >> priority,
+            waiting: 0,
+            wanted,
+            priority,
+        };
+
+        scanned += first.scanned;
+        reclaimed += first.reclaimed;
+        if !has_soft_limits || first.is_in_vain() {
+            scanned += memory.cold >> priority;
+            reclaimed += memory.cold >> priority;
+        }
+        if reclaimed >= wanted {
+            break;
+        }
+    }
+    (scanned, reclaimed)
 }
 
 #[kunit_tests(mm_reclaim_excess)]
@@ -257,6 +435,102 @@ mod tests {
             }
             walk_while_marks_change(&mut random, &groups, step)?;
             check(&random, step, &groups)?;
+        }
+        Ok(())
+    }
+
+    /// Reclaim of a group brings the one above it under its limit. Two of those below that one are
+    /// in excess themselves, and have ids lower and higher than its own.
+    #[test]
+    fn top_loses_its_mark_in_its_subtree() -> Result {
+        const TOP: usize = 3;
+        let mut random = Random::new("top_loses_its_mark_in_its_subtree");
+
+        for is_shared in [false, true] {
+            for lost_at in TOP..=9 {
+                let mut groups = build(&[0, 1, 1, 1, 2, 3, 2, 3, 2, 2, 1, 1])?;
+
+                for (at, id) in [7, 5, 6, 11, 3, 8, 2, 10, 4, 9, 1].into_iter().enumerate() {
+                    groups[at + 1].id = id;
+                }
+                for at in [1, 2, TOP, 5, 7, 8, 9, 10, 11] {
+                    set_excess(&groups, at, true);
+                }
+                walk_while_marks_are_lost(&mut random, &groups, 0, is_shared, |_, at| {
+                    if at == lost_at {
+                        set_excess(&groups, TOP, false);
+                    }
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn walk_while_tops_lose_their_marks() -> Result {
+        let mut random = Random::new("walk_while_tops_lose_their_marks");
+
+        for step in 0..4000 {
+            let mut groups = build_random(&mut random, 12)?;
+
+            shuffle_ids(&mut random, &mut groups);
+            for at in 1..groups.len() {
+                set_excess(&groups, at, random.below(2) == 0);
+            }
+            // Some of those listed have no mark to begin with.
+            for at in 1..groups.len() {
+                if random.below(4) == 0 {
+                    set_excess(&groups, at, false);
+                }
+            }
+            walk_while_marks_are_lost(&mut random, &groups, step, step % 2 == 0, |random, at| {
+                let lost = match random.below(4) {
+                    0 => top_of(&groups, at),
+                    1 => Some(1 + random.below(groups.len() as u32 - 1) as usize),
+                    _ => None,
+                };
+                if let Some(at) = lost {
+                    set_excess(&groups, at, false);
+                }
+            })?;
+            check(&random, step, &groups)?;
+        }
+        Ok(())
+    }
+
+    /// Those listed below another one, and those to take off the list, may be as many as there are
+    /// ids.
+    #[test]
+    fn leaves_rcu_between_those_listed() -> Result {
+        const NR: usize = 4 * MAX_SKIPPED as usize;
+        let random = Random::new("leaves_rcu_between_those_listed");
+
+        for keep_marks in [true, false] {
+            let mut depths = KVec::from_elem(2, 2 + NR, GFP_KERNEL)?;
+
+            (depths[0], depths[1]) = (0, 1);
+            let groups = build(&depths)?;
+
+            for at in (1..groups.len()).rev() {
+                set_excess(&groups, at, true);
+            }
+            for at in 1..groups.len() {
+                set_excess(&groups, at, keep_marks);
+            }
+
+            // Before the one above all others, or instead; and again when all are taken off.
+            let top = Cell::new(0);
+            let mut pauses = 0;
+            let first = next_excess(&groups, None, &top, |_| Verdict::Visit, || pauses += 1);
+            let place = first.as_ref().map(|step| place(step, 0));
+            let (expected, least) = if keep_marks { (Some(1), 4) } else { (None, 8) };
+
+            random.check(place == expected, 0, fmt!("visited {place:?}"))?;
+            random.check(
+                pauses >= least,
+                0,
+                fmt!("{pauses} pauses, with {NR} listed"),
+            )?;
         }
         Ok(())
     }
@@ -317,35 +591,185 @@ mod tests {
         set_excess(&groups, 2, true);
         close(&groups[2]);
         random.check(!groups[2].excess().is_marked(), 0, fmt!("marked"))?;
+        random.check(!is_listed(&groups[2]), 0, fmt!("listed"))?;
         update(&groups[2]);
         groups[2].exceeds.set(false);
         check(&random, 1, &groups)
     }
 
-    #[test]
-    fn second_pass() -> Result {
-        let random = Random::new("second_pass");
+    /// As many pages as direct reclaim wants, and about as many as kswapd does on a small machine.
+    const WANTED: [usize; 2] = [32, 1536];
 
-        for priority in 0..=12 {
-            for (scanned, reclaimed, is_full_walk, expected) in [
-                (0, 0, false, true),
-                (0, 0, true, true),
-                (32, 0, false, priority < 10),
-                (32, 0, true, true),
-                (32, 1, false, false),
-                (32, 1, true, false),
-            ] {
+    /// As much as was wanted is enough, and nothing never is, whatever the rest.
+    #[test]
+    fn second_pass_at_the_ends() -> Result {
+        let random = Random::new("second_pass_at_the_ends");
+
+        for (wanted, priority) in every(WANTED, 0..=12) {
+            let mut pass = FirstPass {
+                scanned: 1 << 20,
+                reclaimed: wanted,
+                waiting: 0,
+                wanted,
+                priority,
+            };
+            let step = priority as u32;
+
+            random.check(!pass.is_in_vain(), step, fmt!("{wanted} reclaimed"))?;
+            pass.reclaimed = 0;
+            random.check(pass.is_in_vain(), step, fmt!("none of many"))?;
+            (pass.scanned, pass.reclaimed) = (wanted, wanted - 1);
+            random.check(
+                pass.is_in_vain() == (priority == 0),
+                step,
+                fmt!("a page less"),
+            )?;
+            (pass.scanned, pass.reclaimed) = (0, 0);
+            random.check(pass.is_in_vain(), step, fmt!("nothing scanned"))?;
+            pass.wanted = 0;
+            random.check(pass.is_in_vain(), step, fmt!("nothing wanted"))?;
+        }
+        Ok(())
+    }
+
+    /// A trickle out of pages that can't be reclaimed never is enough.
+    #[test]
+    fn second_pass_after_a_trickle() -> Result {
+        let random = Random::new("second_pass_after_a_trickle");
+
+        for (wanted, priority) in every(WANTED, 0..=12) {
+            // 4 GiB in excess, and as many as a thousandth of it is reclaimed.
+            let scanned = (1usize << 20 >> priority).max(256);
+            let pass = FirstPass {
+                scanned,
+                reclaimed: (scanned >> 10).clamp(1, wanted - 1),
+                waiting: 0,
+                wanted,
+                priority,
+            };
+
+            random.check(
+                pass.is_in_vain(),
+                priority as u32,
+                fmt!("{} of {scanned} for {wanted}", pass.reclaimed),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// With a group in excess that has a trickle, no more pages are scanned on the way to what is
+    /// wanted than without soft limits.
+    #[test]
+    fn trickle_costs_nothing() -> Result {
+        let random = Random::new("trickle_costs_nothing");
+
+        for (wanted, stuck) in every(WANTED, 10..=20) {
+            for (cold, share) in every([1 << 12, 1 << 16, 1 << 20], 4..=20) {
+                let stuck = 1usize << stuck;
+                let memory = Memory {
+                    stuck,
+                    trickle: stuck >> share,
+                    cold,
+                };
+                let (scanned, reclaimed) = reclaim(memory, wanted, true);
+                let (without, _) = reclaim(memory, wanted, false);
+
+                random.check(
+                    reclaimed >= wanted && scanned <= without,
+                    share,
+                    fmt!("{memory:?}: {scanned} scanned for {wanted}, not {without}"),
+                )?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Groups in excess have reclaim to themselves if all of their pages can be reclaimed, and are
+    /// at least as many as are wanted.
+    #[test]
+    fn no_second_pass_while_there_is_enough() -> Result {
+        let random = Random::new("no_second_pass_while_there_is_enough");
+
+        for (wanted, priority) in every(WANTED, 0..=12) {
+            for pages in [wanted / 2, wanted, wanted * 2, 1 << 20] {
+                let scanned = pages >> priority;
                 let pass = FirstPass {
                     scanned,
-                    reclaimed,
+                    reclaimed: scanned,
+                    waiting: 0,
+                    wanted,
                     priority,
-                    is_full_walk,
                 };
+
                 random.check(
-                    pass.is_in_vain() == expected,
+                    pass.is_in_vain() == (scanned == 0 || pages < wanted),
                     priority as u32,
-                    fmt!("{scanned} scanned, {reclaimed} reclaimed, {is_full_walk}"),
+                    fmt!("all {scanned} of {pages} for {wanted}"),
                 )?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Pages that wait to be written count while nothing is urgent.
+    #[test]
+    fn second_pass_and_writeback() -> Result {
+        let random = Random::new("second_pass_and_writeback");
+
+        for (wanted, priority) in every(WANTED, 0..=12) {
+            let pass = FirstPass {
+                scanned: 4096,
+                reclaimed: 0,
+                waiting: 4096,
+                wanted,
+                priority,
+            };
+
+            random.check(
+                pass.is_in_vain() == (priority < 10),
+                priority as u32,
+                fmt!("for {wanted}"),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// A lower priority, fewer pages reclaimed and more wanted never make a second pass needless.
+    #[test]
+    fn second_pass_is_monotone() -> Result {
+        const PAGES: [usize; 12] = [0, 1, 2, 4, 7, 31, 32, 33, 192, 1535, 1536, 70_000];
+        let random = Random::new("second_pass_is_monotone");
+
+        for (scanned, reclaimed) in every(PAGES, PAGES) {
+            for (waiting, wanted) in every(PAGES, PAGES) {
+                if reclaimed.saturating_add(waiting) > scanned {
+                    continue;
+                }
+                for priority in 0..=12 {
+                    let pass = |reclaimed, wanted, priority| {
+                        FirstPass {
+                            scanned,
+                            reclaimed,
+                            waiting,
+                            wanted,
+                            priority,
+                        }
+                        .is_in_vain()
+                    };
+
+                    if !pass(reclaimed, wanted, priority) {
+                        continue;
+                    }
+                    let is_monotone = pass(reclaimed / 2, wanted, priority)
+                        && pass(reclaimed, wanted, priority - 1)
+                        && pass(reclaimed, wanted * 2, priority);
+
+                    random.check(
+                        is_monotone,
+                        priority as u32,
+                        fmt!("{reclaimed} of {scanned}, {waiting} wait, {wanted} wanted"),
+                    )?;
+                }
             }
         }
         Ok(())

@@ -4,9 +4,12 @@
 
 #[cfg(CONFIG_MEMCG_V1)]
 use core::cell::Cell;
-use core::ptr::{
-    self,
-    NonNull, //
+use core::{
+    ptr::{
+        self,
+        NonNull, //
+    },
+    slice, //
 };
 use kernel::{
     alloc::flags::GFP_KERNEL,
@@ -32,6 +35,7 @@ use crate::{
         Excess,
         Limited, //
     },
+    excess_walk::TopStore,
     memcg_bitmap::MemcgBitmap, //
 };
 use crate::{
@@ -66,6 +70,11 @@ pub(super) struct TestGroup {
     pub(super) dying: bool,
     /// How many groups there are.
     nr: usize,
+    /// The id; that of the first one is not used.
+    pub(super) id: u16,
+    /// Where a shared walk in order of excess remembers its top.
+    #[cfg(CONFIG_MEMCG_V1)]
+    top: Cell<u32>,
     #[cfg(CONFIG_MEMCG_V1)]
     excess: Excess,
     /// Whether it uses more than its soft limit.
@@ -128,20 +137,34 @@ impl Group for TestGroup {
 }
 
 impl Numbered for TestGroup {
-    /// Returns ids that descend, so that the order of ids is not that of the hierarchy.
     fn listed_id(&self) -> Option<MemcgId> {
         if self.at == 0 {
             return None;
         }
-        MemcgId::from_raw((self.nr - self.at) as i32)
+        MemcgId::from_raw(self.id.into())
     }
 
     fn with_id<'g>(&'g self, id: MemcgId, _guard: &'g Guard) -> Option<&'g Self> {
-        let at = self.nr.checked_sub(usize::from(id.as_raw()))?;
+        // SAFETY: There is a group at each place below `nr`, and the first one is `at` places back.
+        let groups = unsafe { slice::from_raw_parts(ptr::from_ref(self).sub(self.at), self.nr) };
 
-        // SAFETY: There is a group at each place below `nr`, and here that is the distance from
-        // the first one.
-        (at != 0).then(|| unsafe { &*ptr::from_ref(self).sub(self.at).add(at) })
+        groups.iter().find(|group| group.listed_id() == Some(id))
+    }
+}
+
+/// Remembers the tops of the one shared walk that a test has at a time.
+#[cfg(CONFIG_MEMCG_V1)]
+#[derive(Clone)]
+pub(super) struct TestTops;
+
+#[cfg(CONFIG_MEMCG_V1)]
+impl TopStore<TestGroup> for TestTops {
+    fn top(&self, pos: &TestGroup) -> u32 {
+        pos.top.get()
+    }
+
+    fn set_top(&self, pos: &TestGroup, top: u32) {
+        pos.top.set(top);
     }
 }
 
@@ -210,7 +233,8 @@ impl SharedPosition<TestGroup> for TestPosition<'_> {
     }
 }
 
-/// Builds the hierarchy in which group `i` has depth `depths[i]`.
+/// Builds the hierarchy in which group `i` has depth `depths[i]`. Ids descend, so that their order
+/// is not that of the hierarchy.
 pub(super) fn build(depths: &[usize]) -> Result<KVec<TestGroup>> {
     let mut groups = KVec::with_capacity(depths.len(), GFP_KERNEL)?;
 
@@ -223,6 +247,9 @@ pub(super) fn build(depths: &[usize]) -> Result<KVec<TestGroup>> {
             #[cfg(CONFIG_MEMCG_V1)]
             parent: depths[..at].iter().rposition(|&d| d < depth),
             nr: depths.len(),
+            id: (depths.len() - at) as u16,
+            #[cfg(CONFIG_MEMCG_V1)]
+            top: Cell::new(0),
             refs: Atomic::new(0),
             dying: false,
             #[cfg(CONFIG_MEMCG_V1)]
@@ -269,7 +296,7 @@ pub(super) fn walk(
     groups: &[TestGroup],
     root: usize,
     shared: Option<&TestPosition<'_>>,
-    order: impl Order<TestGroup> + Copy,
+    order: impl Order<TestGroup> + Clone,
     filter: impl Fn(&TestGroup) -> Verdict,
 ) -> Result<KVec<usize>> {
     let mut visited = KVec::new();
@@ -282,7 +309,7 @@ pub(super) fn walk(
             shared,
             generation: &mut generation,
         });
-        let Some(next) = iter::next(&groups[root], at, cookie, order, &filter) else {
+        let Some(next) = iter::next(&groups[root], at, cookie, order.clone(), &filter) else {
             return Ok(visited);
         };
 

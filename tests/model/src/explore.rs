@@ -22,12 +22,11 @@ use std::{
 use crate::{
     excess,
     excess::Limited,
-    excess_walk::ExcessOrder,
     id::Id,
     info::Owner,
-    iter::Order,
     lifecycle,
     memcg::{
+        walk_excess,
         MemCgroup,
         World, //
     },
@@ -977,17 +976,6 @@ mod soft_limit {
         );
     }
 
-    /// Visits those in excess, as a first pass of reclaim does.
-    fn walk_excess(scene: &Scene) {
-        let guard = rcu::read_lock();
-        let root = scene.memcg(0);
-        let mut pos = None;
-
-        while let Some(group) = ExcessOrder.next(pos, root, &guard) {
-            pos = Some(group);
-        }
-    }
-
     /// Who is marked is found by the next walk.
     fn check_listed(scene: &Scene) {
         for memcg in &scene.world.memcgs {
@@ -1011,12 +999,16 @@ mod soft_limit {
         explore(
             Options::default(),
             was_in_excess,
-            [|scene| scene.memcg(1).charge(20), walk_excess],
+            [
+                |scene| scene.memcg(1).charge(20),
+                |scene| walk_excess(scene.memcg(0), |_| ()),
+            ],
             check_listed,
         );
     }
 
-    /// The id went to another memcg.
+    /// The id went to another memcg, and is listed still: by one that was late to mark the memcg
+    /// that went offline.
     #[test]
     fn mark_against_walk_with_reused_id() {
         explore(
@@ -1024,9 +1016,11 @@ mod soft_limit {
             || {
                 let scene = Scene::new(&[1, 0], 0);
 
-                scene.memcg(1).charge(20);
-                scene.memcg(1).charge(-20);
                 scene.memcg(1).go_offline();
+                scene
+                    .memcg(0)
+                    .excess_bitmap()
+                    .set(MemcgId::new(1).unwrap());
                 scene
             },
             [
@@ -1034,7 +1028,7 @@ mod soft_limit {
                     scene.memcg(2).take_id(1);
                     scene.memcg(2).charge(20);
                 },
-                walk_excess,
+                |scene| walk_excess(scene.memcg(0), |_| ()),
             ],
             check_listed,
         );

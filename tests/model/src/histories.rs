@@ -41,18 +41,15 @@ use crate::{
         verdict,
         Limited, //
     },
-    excess_walk::ExcessOrder,
     id::{
         Id,
         IdTable, //
     },
     info::Owner,
-    iter::{
-        Order,
-        Verdict, //
-    },
+    iter::Verdict,
     lifecycle,
     memcg::{
+        walk_excess,
         MemCgroup,
         World, //
     },
@@ -600,15 +597,21 @@ mod soft_limit {
         check_list(world, (0..memcgs.len()).find(|&at| is_marked(at)));
     }
 
-    /// The highest one that is marked is found by a walk, and those that aren't are on the list no
-    /// more.
+    /// A walk visits those in excess, which are the highest one that is marked and all below it,
+    /// and afterwards those without a mark are on the list no more.
     fn check_list(world: &World, highest: Option<usize>) {
-        let guard = rcu::read_lock();
         let root = &*world.memcgs[0];
-        let found = ExcessOrder.next(None, root, &guard);
+        let mut visited = Vec::new();
 
-        assert_eq!(found.map(|memcg| memcg.at), highest, "highest");
-        assert!(found.and_then(|pos| ExcessOrder.next(Some(pos), root, &guard)).is_none());
+        walk_excess(root, |memcg| {
+            if verdict(memcg, root) == Verdict::Visit {
+                visited.push(memcg.at);
+            }
+        });
+        let end = world.memcgs.len();
+        let expected: Vec<_> = (highest.unwrap_or(end)..end).collect();
+
+        assert_eq!(visited, expected, "visited");
         for memcg in &world.memcgs {
             if let Some(id) = memcg.listed_id() {
                 let is_listed = memcg.excess_bitmap().contains(id);

@@ -20,7 +20,10 @@ use kernel::{
             Relaxed,
             Release, //
         },
-        rcu::Guard,
+        rcu::{
+            self,
+            Guard, //
+        },
         Refcount, //
     }, //
 };
@@ -32,6 +35,7 @@ use crate::{
         Excess,
         Limited, //
     },
+    excess_walk::ExcessOrder,
     info::{
         Info,
         Map,
@@ -40,6 +44,7 @@ use crate::{
     },
     iter::{
         Group,
+        Order,
         SharedPosition,
         Step, //
     },
@@ -71,6 +76,8 @@ pub(crate) struct MemCgroup {
     pub(crate) at: usize,
     shared: Rc<Shared>,
     parent: Option<Rc<MemCgroup>>,
+    /// The one whose parent it is, which the world keeps.
+    child: Cell<*const MemCgroup>,
     map: Map,
     node_info: [NodeInfo; NODES],
     id: Atomic<i32>,
@@ -110,6 +117,7 @@ impl World {
                 at,
                 shared: shared.clone(),
                 parent: memcgs.last().cloned(),
+                child: Cell::new(ptr::null()),
                 map: Map::new(),
                 node_info: [const { NodeInfo::new() }; NODES],
                 id: Atomic::new(0),
@@ -121,6 +129,9 @@ impl World {
                 limit: Atomic::new(if at == 0 { usize::MAX } else { 10 }),
             });
             memcg.take_id(id);
+            if let Some(parent) = memcgs.last() {
+                parent.child.set(Rc::as_ptr(&memcg));
+            }
             memcgs.push(memcg);
         }
         ROOT.set(Rc::as_ptr(&memcgs[0]));
@@ -293,8 +304,12 @@ impl Group for MemCgroup {
         root: &'g Self,
         _guard: &'g Guard,
     ) -> Option<&'g Self> {
-        // Only the root is walked.
-        pos.is_none().then_some(root)
+        let Some(pos) = pos else {
+            return Some(root);
+        };
+
+        // SAFETY: Memcgs live as long as their world.
+        unsafe { pos.child.get().as_ref() }
     }
 
     fn next_after_subtree<'g>(&'g self, _root: &'g Self, _guard: &'g Guard) -> Option<&'g Self> {
@@ -309,6 +324,23 @@ impl Group for MemCgroup {
 
     fn serial(&self) -> u64 {
         self.at as u64
+    }
+}
+
+/// Goes through those in excess, and those below them, as a first pass of reclaim does.
+pub(crate) fn walk_excess(root: &MemCgroup, mut visit: impl FnMut(&MemCgroup)) {
+    let guard = rcu::read_lock();
+    let top = Cell::new(0);
+    let order = ExcessOrder::new(&top);
+    let mut next = order.next(None, root, &guard);
+
+    while let Some(memcg) = next {
+        next = if Order::<MemCgroup>::passes_over(&order) {
+            order.next_after_subtree(memcg, root, &guard)
+        } else {
+            visit(memcg);
+            order.next(Some(memcg), root, &guard)
+        };
     }
 }
 
