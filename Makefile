@@ -9,7 +9,7 @@ SELFTESTS = $(addprefix $(if $(QUICK),ext2-,selftests-),stock rust)
 
 # Given to the scripts if set; this make's own flags are not for the kernel's.
 export KSRC QUICK N DURATION SEED FILTER
-unexport MAKEFLAGS MFLAGS MAKEOVERRIDES VARIANT ARCH KERNELS SELFTESTS CONFIGS
+unexport MAKEFLAGS MFLAGS MAKEOVERRIDES VARIANT ARCH KERNELS SELFTESTS CONFIGS PART
 
 .PHONY: help deps tree kernel kernels kunit test suites mutants-check mutants \
 	bench bench-scale bench-softlimit bench-untrusted bench-profile debug-kernel boots \
@@ -63,14 +63,14 @@ bench-softlimit: deps kernels ## stock, and soft limits off and on; QUICK=1 is s
 bench-untrusted: deps kernels ## what a container can do to others, and who pays; QUICK=1 is short
 	@scripts/bench/untrusted
 
-bench-profile: deps kernels ## count the instructions of the hot paths, by function
+bench-profile: deps kernels ## count instructions of hot paths, and of RCU sections; QUICK=1 is short
 	@scripts/bench/profile
 
 debug-kernel: tree
 	@scripts/kernel debug x86_64
 
-boots: deps kernels debug-kernel ## boot the Rust kernel in each way in which it must work
-	@scripts/bench/boots
+boots: deps kernels $(if $(filter others,$(PART)),,debug-kernel) ## boot the Rust kernel in each way in which it must work
+	@scripts/bench/boots $(addprefix --part ,$(PART))
 
 failinject: deps debug-kernel ## let each allocation fail once; QUICK=1 is short
 	@scripts/bench/failinject

@@ -14,7 +14,7 @@ SPARED = ("kmemleak", "debug_objects_cache")
 CRATE = "10mm_reclaim"
 # The last of its functions that have a name in C, which follow those.
 LAST = "xchg_nr_deferred_memcg"
-FAR = 1 << 18
+FAR = 1 << 20
 # Where a new slab gets the array that says who pays for its objects. Without it they
 # are there all the same, and nobody pays.
 PAYERS = "alloc_slab_obj_exts"
