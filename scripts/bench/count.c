@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A plugin for QEMU's TCG that counts the instructions which an x86_64 guest
- * with one CPU executes in a kernel function and in all that it calls.
+ * executes in a kernel function and in all that it calls. All of the guest's CPUs
+ * must run in one thread.
  *
  *	-plugin count.so,points=FILE,out=FILE
  *
@@ -11,16 +12,22 @@
  *		the function to count in. Only those calls of it count that are
  *		made inside of the operation OTHER, or in which that happens, or
  *		the first LIMIT ones after that has counted TIMES times;
- *		operations are numbered from 0
+ *		operations are numbered from 0. One call is followed at a time
  *	interrupt FIRST END
  *		where an interrupt or exception enters the kernel
  *	switch FIRST END
  *		the function that switches stacks
+ *	preempt ADDRESS
+ *		the counter that forbids preemption while it is not zero, which is
+ *		what an RCU read-side critical section is without PREEMPT_RCU
+ *	scheduler ADDRESS
+ *		a function that forbids preemption itself, to let others run
  *
- * The second file says how often each operation was entered and how often it
- * counted, and then, for each operation and block of code that ran in it, the
- * address, the number of instructions, how many of them are atomic, and how
- * often it was executed.
+ * The second file says of each operation how often it was entered, how often it
+ * counted, how often it forbade preemption, and how many instructions it executed
+ * before it allowed it again, at most. Then follow, for each operation and block of
+ * code that ran in it, the address, the number of instructions, how many of them
+ * are atomic, and how often it was executed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +38,8 @@
 #define MAX_OPERATIONS	8
 #define MAX_RANGES	256
 #define MAX_INSN	15
+#define MAX_CPUS	8
+#define MAX_CHANGES	8
 #define PAGE_BYTES	4096
 #define PREFIXES	"\x26\x2e\x36\x3e\x64\x65\x66\x67\xf0\xf2\xf3"
 
@@ -47,6 +56,12 @@ struct kind {
 	unsigned int atomics, calls, returns, irets;
 };
 
+/* Of the counter that forbids preemption, after so many instructions. */
+struct change {
+	unsigned int at;
+	int by;
+};
+
 /* A translated block; translated again, it is another one. */
 struct block {
 	struct block *next;
@@ -56,7 +71,9 @@ struct block {
 	struct kind all, last;
 	bool doubtful;		/* whether its last instruction is part of it */
 	int entered;		/* the operation that begins here, or -1 */
-	bool interrupt, switches;
+	bool interrupt, switches, scheduler;
+	struct change changes[MAX_CHANGES];
+	unsigned int nr_changes;
 	__u64 now[MAX_OPERATIONS], total[MAX_OPERATIONS];
 };
 
@@ -72,6 +89,10 @@ struct operation {
 	unsigned int others, left;	/* AFTER */
 	struct block *touched;
 	__u64 entered, counted;
+	__u64 insns, since;	/* executed, and when preemption was forbidden */
+	unsigned int nesting;
+	int scheduler;		/* the depth at which it was called, or 0 */
+	__u64 sections, longest;
 };
 
 struct range {
@@ -83,15 +104,22 @@ static unsigned int nr_operations;
 static struct range interrupts[MAX_RANGES];
 static unsigned int nr_interrupts;
 static struct range switches;
-static struct block *blocks, *previous;
+static __u64 schedulers[MAX_RANGES];
+static unsigned int nr_schedulers;
+static struct block *blocks;
+static __u64 preempt_count;
 static const char *out;
 
-/*
- * The address of the stack pointer in the task that runs. Other tasks may run
- * before an operation has ended, and have their own calls and interrupts.
- */
-static __u64 task;
-static bool switching;
+static struct cpu {
+	struct block *previous;
+	/*
+	 * The address of the stack pointer in the task that runs. Other tasks may
+	 * run before an operation has ended, and have their own calls and
+	 * interrupts.
+	 */
+	__u64 task;
+	bool switching;
+} cpus[MAX_CPUS], *this_cpu;
 
 static bool in_range(const struct range *range, __u64 address)
 {
@@ -100,7 +128,7 @@ static bool in_range(const struct range *range, __u64 address)
 
 static bool runs_here(const struct operation *op)
 {
-	return op->active && op->task == task && !op->interrupts;
+	return op->active && op->task == this_cpu->task && !op->interrupts;
 }
 
 static void begin(struct operation *op)
@@ -117,9 +145,12 @@ static void begin(struct operation *op)
 	}
 	op->active = true;
 	op->seen = false;
-	op->task = task;
+	op->task = this_cpu->task;
 	op->depth = 0;
 	op->interrupts = 0;
+	op->insns = 0;
+	op->nesting = 0;
+	op->scheduler = 0;
 	op->entered++;
 }
 
@@ -157,9 +188,23 @@ static void end(struct operation *op)
 	tell_others(nr);
 }
 
+static void change_nesting(struct operation *op, const struct change *change)
+{
+	__u64 now = op->insns + change->at;
+
+	if (change->by > 0) {
+		if (!op->nesting++)
+			op->since = now;
+	} else if (op->nesting && !--op->nesting) {
+		op->sections++;
+		if (now - op->since > op->longest)
+			op->longest = now - op->since;
+	}
+}
+
 static void step(struct operation *op, struct block *block)
 {
-	unsigned int nr = op - operations;
+	unsigned int i, nr = op - operations;
 
 	if (block->interrupt)
 		op->interrupts++;
@@ -171,9 +216,17 @@ static void step(struct operation *op, struct block *block)
 		block->touched[nr] = op->touched;
 		op->touched = block;
 	}
+	/* An operation that is not one itself calls it. */
+	if (block->scheduler && !op->scheduler)
+		op->scheduler = op->depth;
+	for (i = 0; i < block->nr_changes && !op->scheduler; i++)
+		change_nesting(op, &block->changes[i]);
+	op->insns += block->insns;
 	/* A block ends where control goes elsewhere, so it has one of them. */
 	op->depth += block->all.calls;
 	op->depth -= block->all.returns;
+	if (op->depth < op->scheduler)
+		op->scheduler = 0;
 	if (op->depth < 0)
 		end(op);
 }
@@ -188,8 +241,10 @@ static void forget_last(struct block *block)
 	struct operation *op;
 
 	for (op = operations; op < operations + nr_operations; op++)
-		if (runs_here(op))
+		if (runs_here(op)) {
 			op->depth -= block->last.calls;
+			op->insns--;
+		}
 	block->insns--;
 	block->all.atomics -= block->last.atomics;
 	block->all.calls -= block->last.calls;
@@ -202,28 +257,29 @@ static void execute(unsigned int cpu, void *data)
 	struct block *block = data;
 	unsigned int i;
 
-	if (previous && previous->doubtful &&
-	    previous->last_address == block->address)
-		forget_last(previous);
-	previous = block;
+	this_cpu = &cpus[cpu];
+	if (this_cpu->previous && this_cpu->previous->doubtful &&
+	    this_cpu->previous->last_address == block->address)
+		forget_last(this_cpu->previous);
+	this_cpu->previous = block;
 	if (block->entered >= 0)
 		begin(&operations[block->entered]);
 	/* The inner ones, which come later, end first. */
 	for (i = nr_operations; i--; )
-		if (operations[i].active && operations[i].task == task)
+		if (operations[i].active && operations[i].task == this_cpu->task)
 			step(&operations[i], block);
 	if (block->switches)
-		switching = true;
+		this_cpu->switching = true;
 }
 
 /* The first load after the registers were saved is that of the new stack. */
 static void access_memory(unsigned int cpu, __u32 info, __u64 vaddr,
 			  void *data)
 {
-	if (!switching || qemu_plugin_mem_is_store(info))
+	if (!cpus[cpu].switching || qemu_plugin_mem_is_store(info))
 		return;
-	switching = false;
-	task = vaddr;
+	cpus[cpu].switching = false;
+	cpus[cpu].task = vaddr;
 }
 
 static size_t insn_bytes(struct qemu_plugin_insn *insn, unsigned char *to)
@@ -238,6 +294,44 @@ static size_t insn_bytes(struct qemu_plugin_insn *insn, unsigned char *to)
 	memcpy(to, qemu_plugin_insn_data(insn), size);
 	return size;
 #endif
+}
+
+/*
+ * "inc %gs:counter(%rip)" or "dec" are all that changes it where RCU does; for soft
+ * interrupts more is added.
+ */
+static int preempt_change(struct qemu_plugin_insn *insn)
+{
+	unsigned char bytes[MAX_INSN] = {};
+	size_t size = insn_bytes(insn, bytes);
+	const unsigned char *at = bytes;
+	__s32 offset;
+
+	if (*at++ != 0x65)
+		return 0;
+	/* REX */
+	if ((*at & 0xf0) == 0x40)
+		at++;
+	if (*at++ != 0xff || (*at != 0x05 && *at != 0x0d))
+		return 0;
+	/* Of one that reaches into the next page not all bytes were read. */
+	if (at + 1 + sizeof(offset) != bytes + size)
+		return 0;
+	memcpy(&offset, at + 1, sizeof(offset));
+	if (qemu_plugin_insn_vaddr(insn) + size + offset != preempt_count)
+		return 0;
+	return *at == 0x05 ? 1 : -1;
+}
+
+static void note_change(struct block *block, unsigned int at, int by)
+{
+	if (!by)
+		return;
+	if (block->nr_changes == MAX_CHANGES) {
+		fprintf(stderr, "count: a block changes preempt_count too often\n");
+		exit(1);
+	}
+	block->changes[block->nr_changes++] = (struct change){ at, by };
 }
 
 static struct kind classify(struct qemu_plugin_insn *insn)
@@ -311,8 +405,14 @@ static void translate(__u64 id, struct qemu_plugin_tb *tb)
 	for (i = 0; i < nr_interrupts; i++)
 		block->interrupt |= in_range(&interrupts[i], block->address);
 	block->switches = switches.first == block->address;
-	for (i = 0; i < block->insns; i++)
-		add_insn(block, qemu_plugin_tb_get_insn(tb, i));
+	for (i = 0; i < nr_schedulers; i++)
+		block->scheduler |= schedulers[i] == block->address;
+	for (i = 0; i < block->insns; i++) {
+		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+
+		add_insn(block, insn);
+		note_change(block, i + 1, preempt_change(insn));
+	}
 	block->doubtful = block->insns > 1 &&
 			  block->last_address % PAGE_BYTES > PAGE_BYTES - MAX_INSN;
 	block->next = blocks;
@@ -332,8 +432,9 @@ static void write_counts(__u64 id, void *data)
 		return;
 	}
 	for (i = 0; i < nr_operations; i++)
-		fprintf(f, "operation %llu %llu\n", operations[i].entered,
-			operations[i].counted);
+		fprintf(f, "operation %llu %llu %llu %llu\n", operations[i].entered,
+			operations[i].counted, operations[i].sections,
+			operations[i].longest);
 	for (block = blocks; block; block = block->next)
 		for (i = 0; i < nr_operations; i++)
 			if (block->total[i])
@@ -372,6 +473,13 @@ static int parse_line(const char *line)
 		if (nr_interrupts == MAX_RANGES)
 			return -1;
 		interrupts[nr_interrupts++] = range;
+		return 0;
+	}
+	if (sscanf(line, "preempt %llx", &preempt_count) == 1)
+		return 0;
+	if (nr_schedulers < MAX_RANGES &&
+	    sscanf(line, "scheduler %llx", &schedulers[nr_schedulers]) == 1) {
+		nr_schedulers++;
 		return 0;
 	}
 	return parse_operation(line);
@@ -413,8 +521,9 @@ int qemu_plugin_install(__u64 id, const struct qemu_info *info, int argc,
 		return -1;
 	}
 	if (strcmp(info->target_name, "x86_64") || !info->system_emulation ||
-	    info->system.smp_vcpus != 1) {
-		fprintf(stderr, "count: the guest must be an x86_64 with one CPU\n");
+	    info->system.smp_vcpus > MAX_CPUS) {
+		fprintf(stderr, "count: the guest must be an x86_64 with at most %d CPUs\n",
+			MAX_CPUS);
 		return -1;
 	}
 	if (parse_points(points))

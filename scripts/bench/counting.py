@@ -20,7 +20,7 @@ class Operation:
     """A function, and which of its calls count; see count.c."""
     name: str
     title: str
-    entry: str
+    entry: str              # or several names, of which the kernel's first one counts
     rule: str
 
 
@@ -34,6 +34,9 @@ class Workload:
     arguments: tuple = ()
     # How often each was done, of those that are not one call of their entry.
     times: Callable = lambda result, found: {}
+    memory: Callable = lambda n: 1024  # in MiB, for so many groups
+    cpus: int = 1
+    icount: int | None = None  # see qemu.Machine
 
 
 def expected_hot(result):
@@ -88,13 +91,29 @@ TURNOVER = Workload("turnover", (
     Operation("shutdown", "- after it, before user space goes on: the super "
               "block", "deactivate_locked_super", "any 0 0 0"),
 ), expected_turnover)
-WORKLOADS = (HOT, TURNOVER)
-OPERATIONS = tuple(operation for workload in WORKLOADS
-                   for operation in workload.operations)
+# What an empty group takes, and some more.
+GROUP_KIB = 24
+# A slow machine, on which time is as deterministic as instructions.
+ICOUNT = 4
+# Walks of processes that reclaim from their parent, and then of kswapd. That there is
+# a second CPU is what lets one lose the race for the position.
+SIBLINGS = Workload("siblings", (
+    Operation("iterate", "empty groups are passed over",
+              "mem_cgroup_iter_charged mem_cgroup_iter", "any 0 0 0"),
+), lambda result: {}, memory=lambda n: 512 + n * GROUP_KIB // 1024, cpus=2, icount=ICOUNT)
+# What passing over one takes, at the least.
+LEAST_FOR_SIBLING = 10
+WORKLOADS = (HOT, TURNOVER, SIBLINGS)
+# Those whose instructions are compared.
+OPERATIONS = HOT.operations + TURNOVER.operations
 # Each is one of many entries; those in ranges are too many for names.
 ENTRY_RANGES = ("irq_entries_start", "spurious_entries_start")
 ENTRIES = ("asm_exc_", "asm_sysvec_")
 SWITCH = "__switch_to_asm"
+PREEMPT_COUNT = "__preempt_count"
+# Which of them there are depends on the configuration.
+SCHEDULER = ("schedule", "__cond_resched", "preempt_schedule",
+             "preempt_schedule_thunk")
 # What no operation calls, but what runs in between: if one of these was counted,
 # an interrupt or another task was taken for a part of an operation.
 OUTSIDE = (*ENTRY_RANGES, "entry_SYSCALL_64", "rcu_gp_kthread",
@@ -130,9 +149,11 @@ def build_plugin():
 
 
 def write_points(symbols, path, groups, operations):
-    lines = [f"operation {symbols.range(operation.entry)[0]:x} "
-             f"{operation.rule.format(most=groups - 1)}"
-             for operation in operations]
+    lines = []
+    for operation in operations:
+        entry = symbols.first_of(*operation.entry.split())
+        lines.append(f"operation {symbols.range(entry)[0]:x} "
+                     f"{operation.rule.format(most=groups - 1)}")
     entries = symbols.starting_with(*ENTRIES)
     ranges = [(symbols.range(name)[0], symbols.range(name)[0] + 1)
               for name in entries]
@@ -140,6 +161,9 @@ def write_points(symbols, path, groups, operations):
     lines += [f"interrupt {first:x} {end:x}" for first, end in ranges]
     first, end = symbols.range(SWITCH)
     lines.append(f"switch {first:x} {end:x}")
+    lines.append(f"preempt {symbols.data(PREEMPT_COUNT):x}")
+    lines += [f"scheduler {symbols.range(name)[0]:x}" for name in SCHEDULER
+              if name in symbols.by_name]
     path.write_text("\n".join(lines) + "\n")
 
 
@@ -161,8 +185,10 @@ def read(out, symbols, operations):
     if len(calls) != len(operations):
         raise BenchError(f"{shown(out)} is incomplete")
     found = {operation.name: {"entered": entered, "counted": counted,
+                              "sections": sections, "longest": longest,
                               "functions": {}}
-             for operation, (entered, counted) in zip(operations, calls)}
+             for operation, (entered, counted, sections, longest)
+             in zip(operations, calls)}
     for line in lines[len(calls):]:
         _, number, address, insns, atomics, times = line.split()
         name, begins = symbols.at(int(address, 16))
@@ -197,6 +223,15 @@ def check(workload, result, found):
     if workload is HOT and (found["access"]["counted"] !=
                             found["set_shrinker_bit"]["counted"]):
         return "some access(2) brought more than one first object"
+    if workload is SIBLINGS:
+        executed = sum(function["instructions"] for function
+                       in found["iterate"]["functions"].values())
+        if executed < LEAST_FOR_SIBLING * result["n"]:
+            return (f"{executed} instructions are too few for a walk over "
+                    f"{result['n']} groups")
+        if not found["iterate"]["sections"]:
+            return ("no RCU section was seen: does the kernel change "
+                    "__preempt_count in another way than count.c knows?")
     return None
 
 

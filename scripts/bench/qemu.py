@@ -27,6 +27,9 @@ class Machine:
     plugin: str = ""  # of TCG: its file and arguments
     disks: tuple = ()  # what -drive says of them, in the order of their names
     threads: str = "multi"  # of TCG: one for each CPU, or single
+    # Each instruction takes 2 to the power of this, in ns of the guest's time; then
+    # TCG has one thread. None: as long as it takes.
+    icount: int | None = None
 
 
 @dataclasses.dataclass
@@ -76,6 +79,9 @@ def command(machine, kernel, initrd, append):
         accel = ["-accel", "kvm", "-cpu", "host"]
     else:
         accel = ["-accel", f"tcg,thread={machine.threads}"]
+    if machine.icount is not None:
+        # Nothing happens while all CPUs are idle, so time can jump then.
+        accel += ["-icount", f"shift={machine.icount},sleep=off"]
     return [QEMU, "-M", "q35", "-nodefaults", *accel, *firmware(),
             "-m", str(machine.memory), "-smp", str(machine.cpus),
             "-kernel", str(kernel), *(["-initrd", str(initrd)] if initrd else []),

@@ -12,7 +12,7 @@ class Symbols:
 
     def __init__(self, vmlinux):
         self.vmlinux = vmlinux
-        self.by_name, found = {}, {}
+        self.by_name, self.variables, found = {}, {}, {}
         for line in tools.nm(vmlinux, shown(vmlinux)).splitlines():
             address, kind, name = line.split(maxsplit=2)
             if kind in "tTwW":
@@ -20,6 +20,8 @@ class Symbols:
                 self.by_name[name] = address
                 # Of several names for one place, the same in every kernel.
                 found[address] = min(name, found.get(address, name))
+            elif kind in "bBdD":
+                self.variables[name] = int(address, 16)
         self.addresses = sorted(found)
         self.names = [found[address] for address in self.addresses]
 
@@ -36,6 +38,16 @@ class Symbols:
         if first is None:
             raise BenchError(f"{shown(self.vmlinux)} has no {name}")
         return first, self.addresses[bisect.bisect_right(self.addresses, first)]
+
+    def data(self, name):
+        """The address of a variable."""
+        if name not in self.variables:
+            raise BenchError(f"{shown(self.vmlinux)} has no {name}")
+        return self.variables[name]
+
+    def first_of(self, *names):
+        """That of the names which this kernel has."""
+        return next((name for name in names if name in self.by_name), names[-1])
 
     def starting_with(self, *prefixes):
         return [name for name in self.by_name if name.startswith(prefixes)]

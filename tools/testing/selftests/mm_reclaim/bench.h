@@ -19,6 +19,7 @@
 #define BENCH_MAX_MOUNTS	1000
 #define BENCH_MAX_DEPTH		32
 #define BENCH_MAX_COUNT		10000000
+#define BENCH_MAX_WORKERS	8
 
 typedef unsigned long long u64;
 
@@ -199,10 +200,23 @@ int bench_make_idle(struct bench_site *site, const struct bench_options *opt,
 /* Times BENCH_SAMPLES writes of 2, after one that is not timed. */
 int bench_sample_drops(struct bench_result *result, const char *name);
 
+/* workers.c: as many processes, which begin at once; times them all. */
+int bench_run_workers(unsigned int n,
+		      int (*function)(unsigned int worker, const void *arg),
+		      const void *arg, u64 *ns);
+
+/*
+ * pressure.c: memory that was written and given up, so that reclaim can take it.
+ * A piece, or NULL; and so many that some is reclaimed.
+ */
+char *bench_map_piece(size_t size);
+int bench_fill_memory(void);
+
 /* A file for each scenario. */
 extern const struct bench_scenario bench_idle, bench_busy, bench_start;
 extern const struct bench_scenario bench_churn, bench_hot, bench_pressure;
 extern const struct bench_scenario bench_largest, bench_turnover;
+extern const struct bench_scenario bench_siblings;
 
 /* memory.c */
 int bench_read_memory(struct bench_memory *memory);

@@ -4,15 +4,9 @@
  * CPUs at once, as stress-ng's ramfs workload does: first without other groups,
  * then with idle ones.
  */
-#include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "bench.h"
@@ -36,82 +30,30 @@ static int churn_once(const char *dir, const char *file)
 	return fd < 0 ? -1 : 0;
 }
 
-/* Each on a CPU of its own, as far as there are CPUs. */
-static void choose_cpu(unsigned int worker)
+struct churn {
+	const struct bench_site *site;
+	unsigned int each;
+};
+
+static int work(unsigned int worker, const void *arg)
 {
-	unsigned int cpu, seen = 0;
-	cpu_set_t allowed;
-
-	if (sched_getaffinity(0, sizeof(allowed), &allowed))
-		return;
-	worker %= CPU_COUNT(&allowed);
-	for (cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-		if (!CPU_ISSET(cpu, &allowed) || seen++ != worker)
-			continue;
-		CPU_ZERO(&allowed);
-		CPU_SET(cpu, &allowed);
-		sched_setaffinity(0, sizeof(allowed), &allowed);
-		return;
-	}
-}
-
-static __noreturn void work(const struct bench_site *site, unsigned int worker,
-			    unsigned int count, int start)
-{
-	char dir[200], file[208], byte;
-
-	choose_cpu(worker);
-	snprintf(dir, sizeof(dir), "%s/churn%u", site->dir, worker);
-	snprintf(file, sizeof(file), "%s/file", dir);
-	/* Ends when the parent closes its side. */
-	if (read(start, &byte, 1))
-		_exit(1);
-	while (count--)
-		if (churn_once(dir, file) || bench_interrupted()) {
-			fflush(stdout);
-			_exit(1);
-		}
-	_exit(0);
-}
-
-static int wait_for(const pid_t *pids, unsigned int n)
-{
-	int status, ret = 0;
+	const struct churn *churn = arg;
+	char dir[200], file[208];
 	unsigned int i;
 
-	for (i = 0; i < n; i++)
-		if (waitpid(pids[i], &status, 0) != pids[i] || status)
-			ret = -1;
-	return ret;
+	snprintf(dir, sizeof(dir), "%s/churn%u", churn->site->dir, worker);
+	snprintf(file, sizeof(file), "%s/file", dir);
+	for (i = 0; i < churn->each; i++)
+		if (churn_once(dir, file) || bench_interrupted())
+			return -1;
+	return 0;
 }
 
 static int churn(const struct bench_site *site, unsigned int count, u64 *ns)
 {
-	pid_t pids[WORKERS];
-	unsigned int i;
-	int start[2];
-	int ret;
+	struct churn churn = { .site = site, .each = count / WORKERS };
 
-	if (pipe2(start, O_CLOEXEC))
-		return bench_error("cannot create a pipe");
-	fflush(stdout);
-	for (i = 0; i < WORKERS; i++) {
-		pids[i] = fork();
-		if (pids[i] < 0) {
-			bench_error("cannot fork");
-			break;
-		}
-		if (!pids[i]) {
-			close(start[1]);
-			work(site, i, count / WORKERS, start[0]);
-		}
-	}
-	close(start[0]);
-	*ns = bench_now();
-	close(start[1]);
-	ret = wait_for(pids, i);
-	*ns = bench_now() - *ns;
-	return i == WORKERS ? ret : -1;
+	return bench_run_workers(WORKERS, work, &churn, ns);
 }
 
 static int measure(const struct bench_site *site, unsigned int count,

@@ -18,6 +18,8 @@
 #define REPEATS		3
 #define PIECE		(16UL << 20)
 #define MIB_PER_PIECE	(PIECE >> 20)
+/* Of what is written until reclaim begins, which may be slow then. */
+#define SMALL_PIECE	(PIECE / 16)
 
 /* Of all CPUs: reclaim in the background is part of it. */
 struct usage {
@@ -68,45 +70,77 @@ static int read_usage(struct usage *usage)
 	return read_system_time(&usage->system);
 }
 
-static int write_piece(char *piece)
+char *bench_map_piece(size_t size)
 {
 	long page = sysconf(_SC_PAGESIZE);
-	char *at;
+	char *piece, *at;
 
+	piece = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (piece == MAP_FAILED) {
+		bench_error("cannot map a piece of memory");
+		return NULL;
+	}
 	/* Huge pages would be fewer for reclaim to take. */
-	madvise(piece, PIECE, MADV_NOHUGEPAGE);
-	for (at = piece; at < piece + PIECE; at += page)
+	madvise(piece, size, MADV_NOHUGEPAGE);
+	for (at = piece; at < piece + size; at += page)
 		*at = 1;
-	if (madvise(piece, PIECE, MADV_FREE))
-		return bench_error("cannot give memory up with MADV_FREE");
-	return 0;
+	if (madvise(piece, size, MADV_FREE)) {
+		bench_error("cannot give memory up with MADV_FREE");
+		munmap(piece, size);
+		return NULL;
+	}
+	return piece;
 }
 
-static int stream(unsigned int pieces)
+static u64 twice_the_memory(void)
 {
+	return (u64)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE) * 2;
+}
+
+/*
+ * With what was used before, only until something is reclaimed, which it then has
+ * to be.
+ */
+static int stream(unsigned int pieces, size_t size, const struct usage *before)
+{
+	struct usage now;
 	unsigned int i, mapped;
+	bool taken = false;
 	char **piece;
 	int ret = 0;
 
 	piece = calloc(pieces, sizeof(*piece));
 	if (!piece)
 		return bench_error("no memory for a list of %u pieces", pieces);
-	for (mapped = 0; mapped < pieces && !ret; mapped++) {
-		piece[mapped] = mmap(NULL, PIECE, PROT_READ | PROT_WRITE,
-				     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (piece[mapped] == MAP_FAILED) {
-			ret = bench_error("cannot map piece %u of %u",
-					  mapped + 1, pieces);
+	for (mapped = 0; mapped < pieces && !ret && !taken; mapped++) {
+		piece[mapped] = bench_map_piece(size);
+		if (!piece[mapped]) {
+			ret = -1;
 			break;
 		}
-		ret = write_piece(piece[mapped]);
-		if (bench_interrupted())
+		if (bench_interrupted() || (before && read_usage(&now)))
 			ret = -1;
+		else
+			taken = before && now.taken > before->taken;
+	}
+	if (!ret && before && !taken) {
+		bench_note("no memory was reclaimed\n");
+		ret = -1;
 	}
 	for (i = 0; i < mapped; i++)
-		munmap(piece[i], PIECE);
+		munmap(piece[i], size);
 	free(piece);
 	return ret;
+}
+
+int bench_fill_memory(void)
+{
+	struct usage before;
+
+	if (read_usage(&before))
+		return -1;
+	return stream(twice_the_memory() / SMALL_PIECE, SMALL_PIECE, &before);
 }
 
 static int measure(unsigned int pieces, const char *name,
@@ -123,7 +157,7 @@ static int measure(unsigned int pieces, const char *name,
 		if (read_usage(&before))
 			return -1;
 		start = bench_now();
-		if (stream(pieces))
+		if (stream(pieces, PIECE, NULL))
 			return -1;
 		took[i] = bench_now() - start;
 		if (read_usage(&after))
@@ -187,18 +221,13 @@ static int measure_both(unsigned int pieces, struct bench_result *result)
 static int run(struct bench_site *site, const struct bench_options *opt,
 	       struct bench_result *result)
 {
-	u64 mib = opt->count;
+	u64 mib = opt->count ? opt->count : twice_the_memory() >> 20;
+	unsigned int pieces = mib < MIB_PER_PIECE ? 1 : mib / MIB_PER_PIECE;
 
-	if (bench_make_idle(site, opt, opt->groups, result))
+	if (bench_make_idle(site, opt, opt->groups, result) ||
+	    bench_record_one(result, "mib", pieces * MIB_PER_PIECE))
 		return -1;
-	if (!mib)
-		mib = (u64)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE) * 2 >> 20;
-	mib = mib / MIB_PER_PIECE * MIB_PER_PIECE;
-	if (!mib)
-		mib = MIB_PER_PIECE;
-	if (bench_record_one(result, "mib", mib))
-		return -1;
-	return measure_both(mib / MIB_PER_PIECE, result);
+	return measure_both(pieces, result);
 }
 
 const struct bench_scenario bench_pressure = {
