@@ -10,6 +10,7 @@ from common import LOGS, ROOT
 
 sys.path.append(str(ROOT / "scripts"))
 import kunit_check  # pylint: disable=wrong-import-position
+import kunit_suites  # pylint: disable=wrong-import-position
 
 # Two nodes, or some suites have nothing to do.
 ARGUMENTS = ("numa=fake=2", "kunit.enable=1", "kunit.autorun=1",
@@ -20,7 +21,20 @@ SLOW = ("mm_reclaim_test.hits_percent=10",)
 # Of races with all of their hits, in which no role may be missing.
 WHOLE = ("mm_reclaim_test.all_roles=1",)
 SUITE = re.compile(r"^(?:\[[ .0-9]+\] )?# Totals: pass:(\d+) fail:(\d+)", re.MULTILINE)
-FAILED = re.compile(r"^(?:\[[ .0-9]+\] )? *not ok \d+ (\S+)", re.MULTILINE)
+
+
+def first_failed(console):
+    """The first case that failed, or None, and what the kernel printed since the
+    case before it."""
+    lines = console.splitlines()
+    start = 0
+    for end, line in enumerate(lines, 1):
+        case = kunit_suites.CASE.match(line)
+        if case and case[1]:
+            return case[2], "\n".join(lines[start:end])
+        if case:
+            start = end
+    return None, console
 
 
 def run(arm, machine, initrd, name, duration_ms, timeout, more=SLOW):
@@ -32,13 +46,14 @@ def run(arm, machine, initrd, name, duration_ms, timeout, more=SLOW):
         (*ARGUMENTS, *more, f"mm_reclaim_test.duration_ms={duration_ms}"),
         timeout)
     console = races.without_known(ended.console, arm.vmlinux)
-    failed = FAILED.search(console)
-    why = arms.trouble(ended) or \
-        (f"the case {failed[1]} failed" if failed else None) or \
-        next(kunit_check.complaints(console, arm.config), None)
+    why, lines = arms.trouble(ended), ended.console
+    if not why:
+        failed, lines = first_failed(console)
+        why = f"the case {failed} failed" if failed else \
+            next(kunit_check.complaints(console, arm.config), None)
     totals = [tuple(map(int, match.groups())) for match in SUITE.finditer(console)]
     if not why and not sum(passed for passed, _ in totals):
         why = "no case ran"
     if why:
-        raise arms.GuestFailed(why, log, ended.console)
+        raise arms.GuestFailed(why, log, lines)
     return sum(passed for passed, _ in totals)

@@ -27,6 +27,8 @@ ACCESS = re.compile(r"\b(?:read|write|read-write|assert no \w+)\b.* to 0x"
                     r"[0-9a-f]+ of \d+ bytes by ")
 FRAME = re.compile(r"(?P<name>[\w.$]+)\+0x(?P<offset>[0-9a-f]+)/0x[0-9a-f]+")
 RULE = re.compile(r"={20,}$")
+# Lines that other CPUs may print after the rule that begins a report.
+BETWEEN = 3
 STAMP = re.compile(r"^\[ *\d+\.\d+\] ?")
 # All of Rust, what it calls in C by a name of its own, and our C.
 OURS = re.compile(r"^_R|^rust_helper_|mm_reclaim")
@@ -125,23 +127,23 @@ def parse_one(lines):
 def split(console):
     """The reports, and the console without them. One that has no end stays in
     the console, where it counts as trouble."""
-    reports, rest, block = [], [], None
+    reports, rest, block, between = [], [], None, 0
     for line in console.splitlines():
-        bare = STAMP.sub("", line)
-        if block is None:
-            block = [line] if RULE.match(bare) else None
-            if block is None:
-                rest.append(line)
-        elif len(block) == 1 and not TITLE.search(line):
-            # It was the rule of something else.
-            rest += block
-            block = [line] if RULE.match(bare) else None
-            if block is None:
-                rest.append(line)
-        else:
+        is_rule = bool(RULE.match(STAMP.sub("", line)))
+        if block and (len(block) > 1 or TITLE.search(line)):
             block.append(line)
-            if RULE.match(bare):
+            if is_rule:
                 reports.append(parse_one(block))
+                block = None
+        elif is_rule:
+            # The one before was of something else.
+            rest += block or ()
+            block, between = [line], 0
+        else:
+            rest.append(line)
+            between += 1
+            if block and between > BETWEEN:
+                rest += block
                 block = None
     return reports, "\n".join([*rest, *(block or ())])
 
@@ -247,7 +249,15 @@ def known():
     return {key_of(entry["functions"], entry["lines"]): entry for entry in entries}
 
 
+def is_stock(vmlinux):
+    """Whether it has the C implementation. As the series changes no code then, which
+    ncheck shows, any race there is stock's."""
+    return vmlinux.parent.name.endswith("-stock")
+
+
 def is_known(report, vmlinux, entries=None):
+    if is_stock(vmlinux):
+        return True
     listed = known() if entries is None else entries
     if any(map(is_ours, report.functions)):
         return False
