@@ -33,7 +33,8 @@ def start(number, options, until):
     try:
         # What memory is short for is to be killed, and not this.
         guest.write("/proc/self/oom_score_adj", "-1000")
-        found = Torturer(number, options.seed, options.v1).work(until)
+        found = Torturer(number, options.seed, options.v1).work(
+            until, until + options.duration)
         os.write(writes, json.dumps(found).encode())
         status = 0
     except BaseException:  # pylint: disable=broad-exception-caught
@@ -98,6 +99,8 @@ def work(arguments):
     time.sleep(1)
     before, stats = balance.state(), guest.fields(STATS) if ours else {}
 
+    # From here on without a message for each time.
+    guest.write("/proc/sys/vm/drop_caches", "4")
     os.mkdir(TOP)
     if not options.v1:
         guest.write(f"{TOP}/cgroup.subtree_control", "+memory")
@@ -105,7 +108,7 @@ def work(arguments):
     until = time.monotonic() + options.duration
     torturers = [start(i, options, until) for i in range(options.n)]
     total = collect(torturers, options.duration * 2 + 300)
-    print(f"# {time.monotonic() - until:.1f} s late, now clean up", flush=True)
+    print(f"# {time.monotonic() - until:.1f} s after the duration, now clean up", flush=True)
     guest.retry(lambda: os.rmdir(TOP))
     balance.settle(before)
     if options.leaks:

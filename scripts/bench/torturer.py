@@ -17,12 +17,12 @@ import traceback
 import balance
 import guest
 from guest import CGROUPS, STATS, Failed
+from guest_groups import MIB, stat
 
 TOP = f"{CGROUPS}/t"
 MAPS = "/sys/kernel/debug/mm_reclaim/maps"
 KNOB = "/proc/sys/vm/memcg_soft_limit"
 CPU = "/sys/devices/system/cpu/cpu1/online"
-MIB = 1 << 20
 MAX_GROUPS, MAX_MOUNTS, MAX_DEPTH, MAX_CHILDREN = 24, 16, 4, 4
 
 # What the kernel may answer to a step with which others interfere.
@@ -38,11 +38,11 @@ BROKEN, REFUSED = 99, 98
 STEPS = {"create": 8, "remove": 6, "files": 6, "look": 8, "delete": 3,
          "mount": 7, "unmount": 5, "move": 4, "end": 2, "limit": 3, "unlimit": 2,
          "soften": 3, "reclaim": 1, "kill": 1, "memory": 2, "drop": 1,
-         "brink": 6, "hotplug": 2, "knob": 2, "debugfs": 2}
+         "brink": 6, "exceed": 1, "hotplug": 2, "knob": 2, "debugfs": 2}
 # What would only be repeated by others.
-FIRST_ONLY = ("hotplug", "brink", "knob")
+FIRST_ONLY = ("hotplug", "brink", "exceed", "knob")
 # Not there in one of the versions of cgroups.
-NOT_IN = {"v1": ("kill",), "v2": ("soften",)}
+NOT_IN = {"v1": ("kill",), "v2": ("soften", "exceed")}
 # What the C implementation does not have.
 OURS_ONLY = ("knob", "debugfs")
 
@@ -89,7 +89,7 @@ class Torturer:
 
     def __init__(self, number, seed, is_v1):
         self.random = random.Random(f"{seed}.{number}")
-        self.v1 = is_v1
+        self.v1, self.ours = is_v1, balance.is_ours()
         self.number = number
         self.top, self.place = f"{TOP}/{number}", f"/tmp/{number}"
         self.inner, self.leaves = [self.top], []
@@ -101,7 +101,7 @@ class Torturer:
         self.refused = collections.Counter()
         # Steps that took memory until somebody was killed for it.
         self.killed = collections.Counter()
-        self.steps = [name for name in steps_of("v1" if is_v1 else "v2", balance.is_ours())
+        self.steps = [name for name in steps_of("v1" if is_v1 else "v2", self.ours)
                       for _ in range(STEPS[name])
                       if number == 0 or name not in FIRST_ONLY]
 
@@ -142,10 +142,11 @@ class Torturer:
         """Returns whether it was done to its end."""
         return self.wait(self.in_group(group, function)) == 0
 
-    def take_in(self, group, function):
+    def take_in(self, step, group, function):
         """For what takes memory, which is done, too, if it is killed for that."""
         status = self.wait(self.in_group(group, function))
-        return status != REFUSED, status == -signal.SIGKILL
+        self.killed[step] += status == -signal.SIGKILL
+        return status != REFUSED
 
     def leaf(self):
         if not self.leaves:
@@ -317,9 +318,7 @@ class Torturer:
 
     def memory(self):
         size = self.random.choice((1, 4, 16)) * MIB
-        done, killed = self.take_in(self.leaf(), lambda: eat(size))
-        self.killed["memory"] += killed
-        return done
+        return self.take_in("memory", self.leaf(), lambda: eat(size))
 
     def drop(self):
         guest.write("/proc/sys/vm/drop_caches", self.random.choice("123"))
@@ -331,9 +330,17 @@ class Torturer:
         more = self.random.choice((1, 4, 64)) * MIB
         if not self.killed["brink"]:
             more = 64 * MIB
-        done, killed = self.take_in(self.eater, lambda: eat_all(more))
-        self.killed["brink"] += killed
-        return done
+        return self.take_in("brink", self.eater, lambda: eat_all(more))
+
+    def exceed(self):
+        """The machine is short of memory while all of its groups together exceed a
+        soft limit: it is done when reclaim began with those in excess."""
+        if self.ours:
+            guest.write(KNOB, "1")
+        self.set_soft_limit(self.top, 0)
+        passes = stat("excess_passes")
+        self.take_in("exceed", self.eater, lambda: eat_all(4 * MIB))
+        return not self.ours or stat("excess_passes") > passes
 
     # ---- the machine
 
@@ -359,9 +366,14 @@ class Torturer:
 
     # ---- from the beginning to the end
 
-    def work(self, until):
+    def has_done(self, step):
+        """Taking all memory is for the kill that follows."""
+        return self.done[step] and (step != "brink" or self.killed[step])
+
+    def work(self, until, at_last):
         """Returns how often what was done, what was refused, and for what
-        processes were killed."""
+        processes were killed. Goes on after `until`, but not after `at_last`, if
+        there is still something that it has to do."""
         os.mkdir(self.place)
         os.mkdir(self.top)
         if not self.v1:
@@ -370,7 +382,7 @@ class Torturer:
         # One of them takes each step until it was done once, each second time.
         todo = [] if self.number else list(dict.fromkeys(self.steps))
         turn = 0
-        while time.monotonic() < until:
+        while time.monotonic() < (at_last if todo else until):
             turn += 1
             step = self.random.choice(todo if todo and turn % 2 else self.steps)
             try:
@@ -380,7 +392,7 @@ class Torturer:
                 if not is_expected(error):
                     raise
                 self.refused[f"{step}: {errno.errorcode[error.errno]}"] += 1
-            todo = [name for name in todo if not self.done[name]]
+            todo = [name for name in todo if not self.has_done(name)]
         self.clean()
         return {"done": self.done, "refused": self.refused,
                 "killed": self.killed}
