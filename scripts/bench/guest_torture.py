@@ -16,7 +16,7 @@ import balance
 import guest
 import leaks
 from guest import STATS, Failed
-from torturer import KNOB, MAX_MOUNTS, TOP, Torturer
+from torturer import KNOB, MAX_MOUNTS, MOST_DURATIONS, TOP, Torturer
 
 # How many ids others have. 64 share a unit.
 BASE = 60
@@ -34,7 +34,7 @@ def start(number, options, until):
         # What memory is short for is to be killed, and not this.
         guest.write("/proc/self/oom_score_adj", "-1000")
         found = Torturer(number, options.seed, options.v1).work(
-            until, until + options.duration)
+            until, until + (MOST_DURATIONS - 1) * options.duration)
         os.write(writes, json.dumps(found).encode())
         status = 0
     except BaseException:  # pylint: disable=broad-exception-caught
@@ -107,7 +107,7 @@ def work(arguments):
     print(f"# {before}", flush=True)
     until = time.monotonic() + options.duration
     torturers = [start(i, options, until) for i in range(options.n)]
-    total = collect(torturers, options.duration * 2 + 300)
+    total = collect(torturers, options.duration * MOST_DURATIONS + 300)
     print(f"# {time.monotonic() - until:.1f} s after the duration, now clean up", flush=True)
     guest.retry(lambda: os.rmdir(TOP))
     balance.settle(before)

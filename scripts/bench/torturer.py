@@ -43,6 +43,8 @@ STEPS = {"create": 8, "remove": 6, "files": 6, "look": 8, "delete": 3,
 FIRST_ONLY = ("hotplug", "brink", "exceed", "knob")
 # Not there in one of the versions of cgroups.
 NOT_IN = {"v1": ("kill",), "v2": ("soften", "exceed")}
+# How many durations it may take until each step was done.
+MOST_DURATIONS = 5
 # What the C implementation does not have.
 OURS_ONLY = ("knob", "debugfs")
 
