@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench.h"
+#include "scenario.h"
 
 #define SETTLING	6	/* writes; each frees half of what there is */
 

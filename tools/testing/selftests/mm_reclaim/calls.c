@@ -10,7 +10,7 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
-#include "bench.h"
+#include "kernel.h"
 
 static const char shrink[] = "do_shrink_slab";
 static const char *tracefs;

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "bench.h"
+#include "scenario.h"
 
 #define WORKERS		2
 #define REPEATS		3

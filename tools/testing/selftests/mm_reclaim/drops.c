@@ -6,7 +6,7 @@
  */
 #include <unistd.h>
 
-#include "bench.h"
+#include "main.h"
 
 #define LOST_TRIES	40
 #define LOST_POLL_US	250000

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bench.h"
+#include "main.h"
 
 static void mount_at(const char *type, const char *where)
 {

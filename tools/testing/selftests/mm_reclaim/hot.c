@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "bench.h"
+#include "scenario.h"
 
 #define REPEATS		5
 #define LEFT_FOR_DROPS	2	/* dentries in each group */

@@ -4,7 +4,7 @@
  * comes first, as what an idle drop_caches takes there does not depend on how
  * many there are.
  */
-#include "bench.h"
+#include "scenario.h"
 
 static int run(struct bench_site *site, const struct bench_options *opt,
 	       struct bench_result *result)

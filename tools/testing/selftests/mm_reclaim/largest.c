@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* As many groups as the kernel has ids for, and few mounts. */
-#include "bench.h"
+#include "scenario.h"
 
 static int run(struct bench_site *site, const struct bench_options *opt,
 	       struct bench_result *result)

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench.h"
+#include "kernel.h"
 
 static const char stats_file[] = "/sys/kernel/debug/mm_reclaim/stats";
 static const char maps_file[] = "/sys/kernel/debug/mm_reclaim/maps";

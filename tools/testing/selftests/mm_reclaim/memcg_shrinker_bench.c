@@ -10,61 +10,14 @@
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/klog.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "bench.h"
+#include "main.h"
 
 #define DEFAULT_GROUPS	200
-
-void bench_note(const char *fmt, ...)
-{
-	va_list args;
-
-	printf("# ");
-	va_start(args, fmt);
-	vprintf(fmt, args);
-	va_end(args);
-}
-
-int bench_error(const char *fmt, ...)
-{
-	int error = errno;
-	va_list args;
-
-	printf("# ");
-	va_start(args, fmt);
-	vprintf(fmt, args);
-	va_end(args);
-	printf(": %s (%d)\n", strerror(error), error);
-	return -1;
-}
-
-void bench_check(bool ok, const char *fmt, ...)
-{
-	char text[256];
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
-	ksft_test_result(ok, "%s", text);
-}
-
-void bench_skip(const char *fmt, ...)
-{
-	char text[256];
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
-	ksft_test_result_skip("%s", text);
-}
 
 /* The signals are blocked, so that a clean-up always runs to its end. */
 static void block_signals(sigset_t *set)
@@ -76,25 +29,6 @@ static void block_signals(sigset_t *set)
 	sigprocmask(SIG_BLOCK, set, NULL);
 	/* Nor may a reader of our output that goes away prevent it. */
 	signal(SIGPIPE, SIG_IGN);
-}
-
-bool bench_interrupted(void)
-{
-	sigset_t pending;
-
-	sigemptyset(&pending);
-	sigpending(&pending);
-	return sigismember(&pending, SIGINT) == 1 ||
-	       sigismember(&pending, SIGTERM) == 1 ||
-	       sigismember(&pending, SIGHUP) == 1;
-}
-
-u64 bench_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000000ULL + now.tv_nsec;
 }
 
 /*
@@ -277,22 +211,22 @@ int main(int argc, char **argv)
 		bench_guest_init();
 
 	parse_options(argc, argv, &opt);
-	ksft_print_header();
+	bench_begin();
 	if (geteuid())
-		ksft_exit_skip("this must be run as root\n");
+		bench_skip_all("this must be run as root");
 
 	block_signals(&signals);
 	failed = bench_site_open(&site, &opt);
 	if (failed > 0) {
 		bench_site_close(&site);
-		ksft_exit_skip("no memory controller\n");
+		bench_skip_all("no memory controller");
 	}
 
 	result.dying = -1;
 	if (opt.scenario)
-		ksft_set_plan(bench_scenario_checks(&opt));
+		bench_plan(bench_scenario_checks(&opt));
 	else
-		ksft_set_plan((opt.keep ? 1 : 4) + 2 * opt.shrinker_debug);
+		bench_plan((opt.keep ? 1 : 4) + 2 * opt.shrinker_debug);
 	if (!failed) {
 		level = quiet_console(5);
 		failed = opt.scenario ? bench_run_scenario(&site, &opt, &result) :
@@ -317,7 +251,5 @@ int main(int argc, char **argv)
 		/* Now it may end us. */
 		sigprocmask(SIG_UNBLOCK, &signals, NULL);
 	}
-	if (failed)
-		ksft_exit_fail_msg("see the messages above\n");
-	ksft_finished();
+	bench_end(failed);
 }

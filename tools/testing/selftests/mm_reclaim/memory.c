@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench.h"
+#include "kernel.h"
 
 /* Name, pages of a slab, and number of slabs. */
 #define SLABINFO	"%63s %*u %*u %*u %*u %llu : tunables %*u %*u %*u" \

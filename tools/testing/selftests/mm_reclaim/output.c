@@ -5,7 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "bench.h"
+#include "main.h"
 
 /* What clock_getres() says may be finer than the clock's real steps. */
 static u64 clock_step(void)

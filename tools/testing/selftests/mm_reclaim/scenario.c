@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The list of scenarios, and what they have in common. */
+/* The list of scenarios, and what is measured of each. */
 #include <string.h>
 
-#include "bench.h"
+#include "main.h"
 
 static const struct bench_scenario *const scenarios[] = {
 	&bench_idle, &bench_busy, &bench_start, &bench_churn, &bench_hot,
@@ -30,55 +30,6 @@ void bench_list_scenarios(FILE *to)
 			fprintf(to, "  %-10s --count: %s\n", "",
 				scenarios[i]->counted);
 	}
-}
-
-int bench_record(struct bench_result *result, const char *name,
-		 const u64 *values, unsigned int n)
-{
-	struct bench_series *series;
-
-	if (result->nr_series == BENCH_MAX_SERIES || n > BENCH_MAX_VALUES) {
-		bench_note("no room for the figures of %s\n", name);
-		return -1;
-	}
-	series = &result->series[result->nr_series++];
-	snprintf(series->name, sizeof(series->name), "%s", name);
-	memcpy(series->values, values, n * sizeof(*values));
-	series->n = n;
-	return 0;
-}
-
-int bench_record_one(struct bench_result *result, const char *name, u64 value)
-{
-	return bench_record(result, name, &value, 1);
-}
-
-int bench_make_idle(struct bench_site *site, const struct bench_options *opt,
-		    unsigned int n, struct bench_result *result)
-{
-	int ret;
-
-	if (bench_create(site, n, &result->ns) ||
-	    bench_mount(site, opt, n * opt->mounts, &result->ns))
-		return -1;
-
-	/* What the set-up left in the page cache and elsewhere. */
-	if (bench_drop("3", 2, NULL) || bench_drop("2", 2, NULL))
-		return -1;
-	ret = bench_empty(NULL);
-	if (ret > 0)
-		bench_note("without the shrinkers' debugfs files something may be left\n");
-	result->emptied = !ret;
-	return ret < 0 ? -1 : 0;
-}
-
-int bench_sample_drops(struct bench_result *result, const char *name)
-{
-	u64 ns[BENCH_SAMPLES];
-
-	if (bench_drop("2", 1, NULL) || bench_drop("2", BENCH_SAMPLES, ns))
-		return -1;
-	return bench_record(result, name, ns, BENCH_SAMPLES);
 }
 
 unsigned int bench_scenario_checks(const struct bench_options *opt)

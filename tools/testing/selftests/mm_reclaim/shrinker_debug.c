@@ -11,7 +11,7 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
-#include "bench.h"
+#include "kernel.h"
 
 static const char root[] = "/sys/kernel/debug/shrinker";
 

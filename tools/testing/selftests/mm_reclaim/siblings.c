@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "bench.h"
+#include "scenario.h"
 
 #define WALKERS		3	/* more than CPUs, so that they interrupt each other, too */
 #define HELD		(64UL << 20)	/* in the last group */

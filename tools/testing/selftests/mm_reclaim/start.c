@@ -3,7 +3,7 @@
  * Starts containers one after the other: creates a group, mounts some file
  * systems from inside it, and creates a file in each.
  */
-#include "bench.h"
+#include "scenario.h"
 
 static int run(struct bench_site *site, const struct bench_options *opt,
 	       struct bench_result *result)

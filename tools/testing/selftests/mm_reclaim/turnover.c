@@ -6,7 +6,7 @@
  */
 #include <sys/mount.h>
 
-#include "bench.h"
+#include "scenario.h"
 
 /* Opening cgroup.procs makes a dentry that belongs to the group one is in. */
 static int join_all(const struct bench_site *site, u64 *ns)

@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bench.h"
+#include "workload.h"
 
 static void choose_cpu(unsigned int worker)
 {

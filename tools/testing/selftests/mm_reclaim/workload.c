@@ -15,31 +15,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "bench.h"
+#include "workload.h"
 
 #define DRAIN_LIMIT_NS	(30 * 1000000000ULL)
 #define DRAIN_POLL_US	10000
 #define LEAVES		64	/* groups that share what is above them */
-
-int bench_write(const char *path, const char *text)
-{
-	size_t len = strlen(text);
-	ssize_t ret;
-	int fd, saved;
-
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -1;
-
-	ret = write(fd, text, len);
-	saved = errno;
-	close(fd);
-	if (ret == (ssize_t)len)
-		return 0;
-
-	errno = ret < 0 ? saved : EIO;
-	return -1;
-}
 
 /* One line of a file that begins with @key; the rest of it goes to @value. */
 static int read_key(const char *path, const char *key, char *value, size_t size)
@@ -464,35 +444,6 @@ int bench_mount(struct bench_site *site, const struct bench_options *opt,
 	ns->mount += bench_now() - start;
 
 	return bench_go_home(site);
-}
-
-/*
- * Times the writes themselves; @ns may be NULL. The file stays open between
- * them: each new look-up would leave the next write something to reclaim.
- */
-int bench_drop(const char *value, unsigned int n, u64 *ns)
-{
-	const char *path = "/proc/sys/vm/drop_caches";
-	ssize_t len = strlen(value);
-	unsigned int i;
-	int fd, ret = 0;
-
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return bench_error("cannot open %s", path);
-
-	for (i = 0; i < n && !ret; i++) {
-		u64 start = bench_now();
-
-		if (pwrite(fd, value, len, 0) != len)
-			ret = bench_error("cannot write %s to %s", value, path);
-		if (ns)
-			ns[i] = bench_now() - start;
-		if (bench_interrupted())
-			ret = -1;
-	}
-	close(fd);
-	return ret;
 }
 
 int bench_unmount(struct bench_site *site, struct bench_times *ns)

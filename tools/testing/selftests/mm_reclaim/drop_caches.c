@@ -1,13 +1,47 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Brings slab memory to a state in which a measurement means something. */
+/*
+ * Writes to drop_caches, timed, or until slab memory is in a state in which a
+ * measurement means something.
+ */
+#include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
 
-#include "bench.h"
+#include "kernel.h"
 
 #define FEW		4
 #define EMPTY_TRIES	5
 #define SETTLE_TRIES	40
 #define SETTLE_POLL_US	250000
+
+/*
+ * Times the writes themselves; @ns may be NULL. The file stays open between
+ * them: each new look-up would leave the next write something to reclaim.
+ */
+int bench_drop(const char *value, unsigned int n, u64 *ns)
+{
+	const char *path = "/proc/sys/vm/drop_caches";
+	ssize_t len = strlen(value);
+	unsigned int i;
+	int fd, ret = 0;
+
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return bench_error("cannot open %s", path);
+
+	for (i = 0; i < n && !ret; i++) {
+		u64 start = bench_now();
+
+		if (pwrite(fd, value, len, 0) != len)
+			ret = bench_error("cannot write %s to %s", value, path);
+		if (ns)
+			ns[i] = bench_now() - start;
+		if (bench_interrupted())
+			ret = -1;
+	}
+	close(fd);
+	return ret;
+}
 
 /*
  * Memory that is freed after a grace period or from a work item is not free
