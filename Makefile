@@ -13,7 +13,7 @@ unexport MAKEFLAGS MFLAGS MAKEOVERRIDES VARIANT ARCH KERNELS SELFTESTS CONFIGS P
 
 .PHONY: help deps tree kernel kernels kunit test suites mutants-check mutants \
 	bench bench-scale bench-softlimit bench-untrusted bench-profile debug-kernel boots \
-	failinject torture mutants-debug sanitize selftests litmus model lint \
+	failinject torture mutants-debug sanitize selftests litmus model tools-check lint \
 	series configs ncheck objcheck rustavailable release clean distclean
 
 help: ## this list
@@ -93,6 +93,9 @@ sanitize: deps tree ## run kernels that look for faults: lockdep, KASAN, KCSAN; 
 
 litmus: tree ## prove the protocols by the kernel's memory model, with herd7
 	@tests/litmus/run
+
+tools-check: deps ## test tools/cgroup on the host, on copies of other hosts
+	@tests/tools/run
 
 model: deps ## explore the protocols with a model checker, on the host; QUICK=1 is short
 	@tests/model/run

@@ -40,6 +40,7 @@ CI = (
     Step("rustavailable"),
     *map(kernel, (*BENCH, "suites", "debug")),
     Step("mutants-check"),
+    Step("tools-check"),
     Step("lint"),
     Step("litmus"),
     Step("model", ("QUICK=1",)),
@@ -62,6 +63,7 @@ CI = (
 # Everything, one after the other, as times are measured.
 RELEASE = tuple(Step(target, variables) for target, *variables in (
     ("lint",),
+    ("tools-check",),
     ("litmus",),
     ("model",),
     ("suites",),
