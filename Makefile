@@ -94,7 +94,7 @@ sanitize: deps tree ## run kernels that look for faults: lockdep, KASAN, KCSAN; 
 litmus: tree ## prove the protocols by the kernel's memory model, with herd7
 	@tests/litmus/run
 
-tools-check: deps ## test tools/cgroup on the host, on copies of other hosts
+tools-check: deps ## test tools/cgroup on copies of other hosts, in seconds
 	@tests/tools/run
 
 model: deps ## explore the protocols with a model checker, on the host; QUICK=1 is short
