@@ -18,6 +18,7 @@ from initramfs import write_archive
 PYTHON = pathlib.Path("/usr/bin/python3")
 PROGRAMS = ROOT / "scripts/bench"
 TOOLS = (ROOT / "tools/cgroup/memcg_shrinker_maps.py",
+         ROOT / "tools/cgroup/shrinker_map_cost.py",
          BUILD / "linux/tools/cgroup/memcg_shrinker.py")
 # What the programs import.
 SHARED = ("guest.py", "guest_groups.py", "balance.py", "faults.py",
