@@ -13,8 +13,9 @@ unexport MAKEFLAGS MFLAGS MAKEOVERRIDES VARIANT ARCH KERNELS SELFTESTS CONFIGS P
 
 .PHONY: help deps tree kernel kernels kunit test suites mutants-check mutants \
 	bench bench-scale bench-softlimit bench-untrusted bench-profile debug-kernel boots \
-	failinject torture mutants-debug sanitize selftests litmus model tools-check lint \
-	series configs ncheck objcheck rustavailable release clean distclean
+	failinject torture mutants-debug sanitize selftests litmus model \
+	tools-check lint series configs ncheck objcheck rustavailable release \
+	clean distclean docs-figures
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | \
@@ -118,6 +119,9 @@ objcheck: deps kernels ## check the built code: no panics, and little stack
 
 rustavailable: tree ## check that the kernel accepts the Rust toolchain
 	@scripts/rustavailable
+
+docs-figures: ## write the tables of README and docs/ from docs/figures/; CHECK=1 only compares
+	@scripts/docs-figures $(if $(CHECK),--check)
 
 release: ## run everything there is, for hours; goes on where it was interrupted
 	@scripts/tier release

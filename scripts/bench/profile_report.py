@@ -12,7 +12,7 @@ TOP = 25
 HELPER = "rust_helper_"
 # At most so many times the instructions of stock. Where objects are dropped, finding a
 # group by its id takes more than going on to the next sibling, which is what makes
-# drop_caches cheap where few groups have objects; see README.md.
+# drop_caches cheap where few groups have objects; see docs/results.md.
 LIMITS = {"access": 1.03, "drop": 1.08}
 NOTES = """\
 Instructions that the guest executed, by the function in which they are, for one
