@@ -18,8 +18,7 @@ unexport MAKEFLAGS MFLAGS MAKEOVERRIDES VARIANT ARCH KERNELS SELFTESTS CONFIGS P
 	clean distclean docs-figures
 
 help: ## this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | \
-		sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 17
+	@scripts/help
 
 deps: ## install what is missing (Debian 12 or 13), or say what it is
 	@scripts/deps
