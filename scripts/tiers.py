@@ -38,6 +38,7 @@ BENCH = ("stock", "rust", "verify")
 # do all that they can without it.
 CI = (
     Step("rustavailable"),
+    Step("docs-figures", ("CHECK=1",)),
     *map(kernel, (*BENCH, "suites", "debug")),
     Step("mutants-check"),
     Step("tools-check"),
@@ -64,6 +65,7 @@ CI = (
 RELEASE = tuple(Step(target, variables) for target, *variables in (
     ("lint",),
     ("tools-check",),
+    ("docs-figures", "CHECK=1"),
     ("litmus",),
     ("model",),
     ("suites",),
