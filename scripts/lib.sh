@@ -119,6 +119,24 @@ load_toolchain() {
 	MAKEVARS+=(LOCALVERSION=)
 }
 
+kernel_version() {
+	awk '$2 == "=" && /^(VERSION|PATCHLEVEL|SUBLEVEL) / { v = v sep $3; sep = "." }
+	     /^EXTRAVERSION =/ { print v $3; exit }' "$1/Makefile"
+}
+
+# is_git_tree DIR: only if it is a repository of its own, not a folder inside another.
+is_git_tree() { [ -e "$1/.git" ] && git -C "$1" rev-parse -q --verify HEAD >/dev/null; }
+
+# copy_source FROM TO: the source of a kernel, of a repository what is committed.
+copy_source() {
+	mkdir "$2"
+	if is_git_tree "$1"; then
+		git -C "$1" archive HEAD | tar -x -C "$2"
+	else
+		cp -a --reflink=auto "$1/." "$2"
+	fi
+}
+
 # scratch_tree DIR: a worktree of the untouched kernel with an index, but without
 # files beside it. git am checks out the few that it changes.
 scratch_tree() {
