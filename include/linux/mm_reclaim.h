@@ -89,7 +89,7 @@ struct shrinker_node_info {
 
 /**
  * struct shrinker_memcg_bitmap - which memcgs may have something to shrink
- * @summary: bit k is set if @words[k] may have a bit set
+ * @summary: bit k is set if word k of @words may have a bit set
  * @words: a bit for each private id of a memcg
  *
  * One for each possible node. All zeroes is a valid empty bitmap. Only Rust

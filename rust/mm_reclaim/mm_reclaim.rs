@@ -20,7 +20,7 @@
 //! | [`info`] | the map of one memcg: install, set, clear | no |
 //! | [`memcg_bitmap`] | bitmaps of memcgs, and which have something to shrink | no |
 //! | [`table`] | the list of a memcg's units | no |
-//! | [`unit`], [`bits`] | 64 shrinkers of one memcg and node | no |
+//! | [`mod@unit`], [`bits`] | 64 shrinkers of one memcg and node | no |
 //! | [`layout`] | which structures of C these and the maps stand for | no |
 //! | [`cache`], [`context`], [`node`] | memory, contexts, nodes | yes |
 //! | [`rcu`], [`stat`] | RCU, counters | yes |
