@@ -15,7 +15,7 @@ unexport MAKEFLAGS MFLAGS MAKEOVERRIDES VARIANT ARCH KERNELS SELFTESTS CONFIGS P
 	bench bench-scale bench-softlimit bench-untrusted bench-profile debug-kernel boots \
 	failinject torture mutants-debug sanitize selftests litmus model \
 	tools-check lint series configs ncheck objcheck rustavailable release \
-	clean distclean docs-figures rebase
+	clean distclean docs-figures rebase htmldocs rustdoc
 
 help: ## this list
 	@scripts/help
@@ -121,6 +121,14 @@ rustavailable: tree ## check that the kernel accepts the Rust toolchain
 
 docs-figures: ## write the tables of README and docs/ from docs/figures/; CHECK=1 only compares
 	@scripts/docs-figures $(if $(CHECK),--check)
+
+htmldocs: tree ## build the files of Documentation/ with Sphinx, without a warning
+	@scripts/deps htmldocs
+	@scripts/htmldocs
+
+rustdoc: deps tree ## build the crate's documentation, without a warning
+	@scripts/kernel rust x86_64
+	@scripts/rustdoc
 
 rebase: ## apply the series to KSRC=/path/to/linux with 3-way merge, and list what conflicts
 	@scripts/rebase

@@ -66,6 +66,8 @@ RELEASE = tuple(Step(target, variables) for target, *variables in (
     ("lint",),
     ("tools-check",),
     ("docs-figures", "CHECK=1"),
+    ("htmldocs",),
+    ("rustdoc",),
     ("litmus",),
     ("model",),
     ("suites",),
