@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# The work is done by scripts/, one target each.
+# The work is done by scripts/, bench/ and tests/, one program for each target.
 
 VARIANT ?= rust
 ARCH ?= x86_64
@@ -42,41 +42,41 @@ test: deps tree ## run the KUnit suites on x86_64
 
 suites: deps tree ## run the KUnit suites with 4 CPUs, on a kernel without sanitizers
 	@scripts/kernel suites x86_64
-	@scripts/bench/suites
+	@tests/run suites
 
 mutants-check: tree ## check, in seconds, that the mutants still fit the code
-	@tests/mutants/run --check
+	@tests/run mutants --check
 	@tests/mutants/run-debug --check
 
 mutants: deps tree ## show that the suites catch each documented mutation
-	@tests/mutants/run
+	@tests/run mutants
 
 bench: deps kernels ## boot and measure each kernel; QUICK=1 and N="250 500" limit it
-	@scripts/bench/run
+	@bench/run drop_caches
 
 bench-scale: deps kernels ## stock and rust at scale, in eight scenarios; QUICK=1 is short
-	@scripts/bench/scale
+	@bench/run scale
 
 bench-softlimit: deps kernels ## stock, and soft limits off and on; QUICK=1 is short
-	@scripts/bench/softlimit
+	@bench/run softlimit
 
 bench-untrusted: deps kernels ## what a container can do to others, and who pays; QUICK=1 is short
-	@scripts/bench/untrusted
+	@bench/run untrusted
 
 bench-profile: deps kernels ## count instructions of hot paths, and of RCU sections; QUICK=1 is short
-	@scripts/bench/profile
+	@bench/run profile
 
 debug-kernel: tree
 	@scripts/kernel debug x86_64
 
 boots: deps kernels $(if $(filter others,$(PART)),,debug-kernel) ## boot the Rust kernel in each way in which it must work
-	@scripts/bench/boots $(addprefix --part ,$(PART))
+	@tests/run boots $(addprefix --part ,$(PART))
 
 failinject: deps debug-kernel ## let each allocation fail once; QUICK=1 is short
-	@scripts/bench/failinject
+	@tests/run failinject
 
 torture: deps debug-kernel ## everything at once, at random; DURATION=SECONDS, SEED=NUMBER
-	@scripts/bench/torture
+	@tests/run torture
 
 mutants-debug: deps debug-kernel ## show that torture and its like catch deliberate bugs
 	@scripts/kernel ext2-stock x86_64
@@ -85,36 +85,36 @@ mutants-debug: deps debug-kernel ## show that torture and its like catch deliber
 selftests: deps tree ## the kernel's own selftests on stock and rust, compared; QUICK=1 is short
 	@set -e; for variant in $(SELFTESTS); do \
 		scripts/kernel $$variant x86_64; done
-	@scripts/bench/selftests
+	@tests/run selftests
 
 sanitize: deps tree ## run kernels that look for faults: lockdep, KASAN, KCSAN; QUICK=1 is short
 	@set -e; for variant in $(KERNELS); do scripts/kernel $$variant x86_64; done
-	@scripts/bench/sanitize $(addprefix --kernel ,$(KERNELS))
+	@tests/run sanitize $(addprefix --kernel ,$(KERNELS))
 
 litmus: tree ## prove the protocols by the kernel's memory model, with herd7
-	@tests/litmus/run
+	@tests/run litmus
 
 tools-check: deps ## test tools/cgroup on copies of other hosts, in seconds
 	@tests/tools/run
 
 model: deps ## explore the protocols with a model checker, on the host; QUICK=1 is short
-	@tests/model/run
+	@tests/run model
 
 lint: tree ## checkpatch, rustfmt, clippy and W=1 on the series
 	@scripts/lint
 
 configs: tree ## compile in many configurations; CONFIGS="NAME..." and QUICK=1 limit it
 	@$(if $(QUICK),,scripts/deps configs)
-	@scripts/configs $(CONFIGS)
+	@tests/run configs $(CONFIGS)
 
 series: tree ## write the mail-ready series to build/series
 	@scripts/series
 
 ncheck: tree ## show that MEMCG_SHRINKER_RUST=n changes no code
-	@scripts/ncheck
+	@tests/run ncheck
 
 objcheck: deps kernels ## check the built code: no panics, and little stack
-	@scripts/obj/check
+	@tests/run objcheck
 
 rustavailable: tree ## check that the kernel accepts the Rust toolchain
 	@scripts/rustavailable

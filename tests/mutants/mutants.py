@@ -61,7 +61,7 @@ def unmatched(mutant, names):
 def outdated(mutants, tree):
     """What is wrong with mutants, one line each: a text that occurs not once, or
     suites, or a program, that are not there."""
-    names, programs = cases(tree), pathlib.Path(__file__).parents[2] / 'scripts/bench'
+    names, programs = cases(tree), pathlib.Path(__file__).parents[1]
     for name, mutant in mutants.items():
         try:
             _, text, changed = mutated(name, mutant, tree)
@@ -74,8 +74,8 @@ def outdated(mutants, tree):
                 yield f'{name}: no case is called {pattern}'
         else:
             words = [word for word in mutant['check'].split() if '=' not in word]
-            if not (programs / words[0]).is_file():
-                yield f'{name}: there is no scripts/bench/{words[0]}'
+            if not (programs / words[0] / '__main__.py').is_file():
+                yield f'{name}: there is no tests/{words[0]}'
 
 
 def check(mutants, tree):

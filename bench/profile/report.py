@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Turns the counts of `make bench-profile` into profile.json and tables.
+
+As a program: `python3 -m bench.profile.report profile.json` prints the tables again.
+"""
+
+from bench.profile.counting import ICOUNT, OPERATIONS, SIBLINGS
+from harness.goals import factor, verdict
+from harness.report import describe_host, goal_table, join, markdown, show
+
+TOP = 25
+HELPER = "rust_helper_"
+# At most so many times the instructions of stock. Where objects are dropped, finding a
+# group by its id takes more than going on to the next sibling, which is what makes
+# drop_caches cheap where few groups have objects; see docs/results.md.
+LIMITS = {"access": 1.03, "drop": 1.08}
+NOTES = """\
+Instructions that the guest executed, by the function in which they are, for one
+operation; the mean of all operations in one guest. Interrupts, exceptions and
+other tasks are left out: how often it was waited for those is in the table. Ratios
+above 1 are in favour of this project. An instruction is not a time: what misses a
+cache or is atomic takes longer."""
+# In ms of the time that SIBLINGS has, however many groups are passed over.
+SECTION_LIMIT = 0.1
+SECTIONS = f"""\
+## empty groups are passed over
+
+One group has all others below it, and only the last of these has memory. Processes
+reclaim from their parent at once, and then kswapd does. These are the RCU read-side
+critical sections of the iterator, which are what forbids preemption without
+PREEMPT_RCU; there is no PREEMPT_NONE on x86 any more. An instruction takes
+{1 << ICOUNT} ns of the guest's time, so that it is as deterministic as their number."""
+# What takes time that is not that of instructions, or that of others.
+CALLS = {"waits": ("schedule",), "work items": ("__queue_work",),
+         "RCU callbacks": ("call_rcu", "kvfree_call_rcu", "call_rcu_hurry")}
+
+
+def totals(functions):
+    """What all functions of an operation did together."""
+    return {
+        "instructions": sum(f["instructions"] for f in functions.values()),
+        "helper_calls": sum(f["calls"] for name, f in functions.items()
+                            if name.startswith(HELPER)),
+        "atomics": sum(f["atomics"] for f in functions.values()),
+        **{what: sum(functions[name]["calls"] for name in names
+                     if name in functions) for what, names in CALLS.items()},
+    }
+
+
+def number(value):
+    return f"{value:.0f}" if value >= 1000 else f"{value:.1f}"
+
+
+def ratio(one, other):
+    return factor(one / other) if one and other else "-"
+
+
+def in_ms(instructions):
+    return (instructions << ICOUNT) / 1e6
+
+
+def section_goals(sections):
+    found = sections.get("rust")
+    longest = in_ms(found["longest"]) if found else None
+    return [{"goal": "no RCU section of the iterator takes longer than "
+                     f"{SECTION_LIMIT} ms of the guest's time", "decides": True,
+             "found": "-" if longest is None else f"{longest:.3f} ms",
+             "verdict": verdict(longest, found and longest <= SECTION_LIMIT)}]
+
+
+def instruction_goals(summary):
+    """Instructions are the same in each run, but for a few in a thousand: these
+    decide."""
+    found = []
+    for name, limit in LIMITS.items():
+        if name not in summary:
+            continue
+        stock, rust = (summary[name].get(arm, {}).get("instructions")
+                       for arm in ("stock", "rust"))
+        times = rust / stock if stock and rust else None
+        title = next(operation.title for operation in OPERATIONS
+                     if operation.name == name)
+        found.append({"goal": f"{title}: at most {limit} times the instructions "
+                              "of stock", "decides": True,
+                      "found": "-" if times is None else f"{times:.3f} times",
+                      "verdict": verdict(times, times and times <= limit)})
+    return found
+
+
+def build(results, machine):
+    """The content of profile.json."""
+    measured = results[0]["profile"]
+    operations = [operation for operation in OPERATIONS
+                  if operation.name in measured]
+    summary = {operation.name:
+               {result["arm"]:
+                totals(result["profile"][operation.name]["functions"])
+                for result in results} for operation in operations}
+    iterate = SIBLINGS.operations[0].name
+    sections = {result["arm"]: {key: result["profile"][iterate][key]
+                                for key in ("counted", "sections", "longest")}
+                for result in results if iterate in measured}
+    return {
+        "machine": machine, "skipped": [], "doubts": [],
+        "operations": {operation.name: operation.title
+                       for operation in operations},
+        "summary": summary, "sections": sections,
+        "goals": [*instruction_goals(summary),
+                  *(section_goals(sections) if sections else ())],
+        "results": results,
+    }
+
+
+def summary_table(report):
+    rows = [["operation", "arm", "instructions", "stock / arm",
+             f"calls of {HELPER}*", "atomic instructions", *CALLS]]
+    for name, title in report["operations"].items():
+        found = report["summary"][name]
+        stock = found.get("stock", {}).get("instructions")
+        for arm, total in found.items():
+            rows.append([title, arm, number(total["instructions"]),
+                         "1" if arm == "stock" else
+                         ratio(stock, total["instructions"]),
+                         number(total["helper_calls"]),
+                         number(total["atomics"]),
+                         *(f"{total[what]:.2f}" for what in CALLS)])
+    return markdown(rows)
+
+
+def section_table(report):
+    rows = [["arm", "groups returned", "RCU sections", "instructions of the longest",
+             "its time, in ms"]]
+    for arm, found in report["sections"].items():
+        rows.append([arm, *map(str, found.values()),
+                     f"{in_ms(found['longest']):.3f}"])
+    return markdown(rows)
+
+
+def function_table(report, name):
+    """Those in which most instructions are, in any arm."""
+    by_arm = {result["arm"]: result["profile"][name]["functions"]
+              for result in report["results"]}
+    most = {}
+    for functions in by_arm.values():
+        for function, counts in functions.items():
+            most[function] = max(counts["instructions"], most.get(function, 0))
+    ranked = sorted(most, key=lambda function: (-most[function], function))
+    rows = [["function", *(f"{arm}{what}" for arm in by_arm
+                           for what in ("", ", calls"))]]
+    for function in ranked[:TOP]:
+        row = [f"`{function}`"]
+        for functions in by_arm.values():
+            counts = functions.get(function)
+            row += ([number(counts["instructions"]), f"{counts['calls']:.2f}"]
+                    if counts else ["-", "-"])
+        rows.append(row)
+    rest = ranked[TOP:]
+    if rest:
+        row = [f"{len(rest)} others"]
+        for functions in by_arm.values():
+            row += [number(sum(functions[other][key] for other in rest
+                               if other in functions))
+                    for key in ("instructions", "calls")]
+        rows.append(row)
+    return markdown(rows)
+
+
+def text(report):
+    """What the terminal shows."""
+    machine = report["machine"]
+    parts = [f"{describe_host(machine)}; guests: {machine['groups']} groups, or "
+             f"{machine['siblings']} that are empty; revision "
+             f"{machine['revision']}",
+             NOTES, summary_table(report), goal_table(report["goals"])]
+    if report["sections"]:
+        parts.append(SECTIONS + "\n\n" + section_table(report))
+    for name, title in report["operations"].items():
+        parts.append(f"## {title.removeprefix('- of it ')}\n\n"
+                     + function_table(report, name))
+    return join(parts, report)
+
+
+if __name__ == "__main__":
+    show(text)

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What `make bench-softlimit` measures: a kernel of ours with soft limits off
+and on, and stock.
+
+The workloads are those of the series "Soft limit rework" by Michal Hocko, 2013,
+in guest/workloads/soft_limit.py. All metrics are times, memory or counts, so that stock / on
+above 1 is in favour of soft limits. Whether first passes happen, and how many groups
+are visited, decides; see goals.py.
+"""
+
+from harness import scenario_bench, soft_limit_guest
+from harness.common import QUICK, main
+from harness.goals import at_most, not_slower, verdict
+from harness.scenario import Case, Scenario, below, median, named, one_of, over
+from harness.stats import MIB
+
+LRUS = (("classic", "classic LRU"), ("mglru", "MGLRU"))
+# Kernels that take nothing but file pages still swap a few of their own.
+SWAP_LEFT = 4
+# With groups against without.
+FLAT = 1
+# The same of the groups that are visited while a GiB is reclaimed, of which there
+# are two without the empty ones. How often reclaim starts anew differs.
+VISITED = 3
+
+
+def mib(name):
+    return lambda r: one_of(name)(r) / MIB
+
+
+def seconds(name):
+    return median(name, float)
+
+
+def passes(result):
+    """First passes of reclaim, over groups in excess; stock has none."""
+    return result["passes"]
+
+
+def happens(table, label, what, metric, arm="on"):
+    """A goal for what must have been at work."""
+    found = table.spread(arm, label, metric)
+    return {"goal": f"{label}: {what}", "decides": True,
+            "found": "-" if not found else f"{found['min']:g} to {found['max']:g}",
+            "verdict": verdict(found, found and found["min"] > 0)}
+
+
+def no_kills(table, label):
+    return [at_most(table, label, f"{label}: processes killed, {arm}", "oom_kills",
+                    0, "of them", arm) for arm in table.arms]
+
+
+# 1. A stream and the eater.
+
+def eater_cases(quick):
+    memory = 768 if quick else 1024
+    return [Case(f"{what}, {title}", 1,
+                 ("--lru", lru, "--soft", "0", *how, "beside_eater"), memory)
+            for what, how in (("writer", ()), ("reader", ("--reads",)))
+            for lru, title in LRUS]
+
+
+def eater_goals(table, cases):
+    found = []
+    for case in cases:
+        found.append(below(table, case.label, f"{case.label}: swap of the eater "
+                           "with soft limits", "swap_peak", SWAP_LEFT, "MiB",
+                           "on"))
+        found.append(not_slower(table, case.label, f"{case.label}: it is not "
+                                "slower", "streamed", arm="on"))
+        found.append(happens(table, case.label, "reclaim looks for groups in "
+                             "excess first", "passes"))
+        found += no_kills(table, case.label)
+    return found
+
+
+# 2. Loads that need all of the memory.
+
+def load_cases(quick):
+    memory, rounds = (768, 1) if quick else (1024, 6)
+    return [Case(f"{title}, soft limits {soft}", 1,
+                 ("--lru", lru, "--rounds", str(rounds),
+                  *(("--soft", "0") if soft == "0" else ()), "loads"), memory)
+            for soft in (("unset",) if quick else ("unset", "0"))
+            for lru, title in LRUS]
+
+
+def load_goals(table, cases):
+    found = []
+    for case in cases:
+        found += no_kills(table, case.label)
+        if "unset" not in case.label:
+            found.append(happens(table, case.label, "reclaim looks for groups in "
+                                 "excess first", "passes"))
+            continue
+        found.append(at_most(table, case.label, f"{case.label}: first passes, "
+                             "where no group can be in excess", "passes", 0,
+                             "of them", "on"))
+        found += [not_slower(table, case.label, f"{case.label}: not slower",
+                             metric, word, "on")
+                  for metric, word in (("elapsed", "the time of stock"),
+                                       ("system", "the system time of stock"))]
+    return found
+
+
+# 3. Empty groups beside the writer.
+
+def empty_case(n, lru, title, version, repeats, memory):
+    limit = ("--v2",) if version == "v2" else ("--soft", "0")
+    return Case(f"N = {n}, {title}, cgroup {version}", n,
+                ("--lru", lru, "--repeats", str(repeats), *limit, "--no-swap",
+                 "among_empty"), memory, timeout=600)
+
+
+def empty_cases(quick):
+    if quick:
+        return [empty_case(200, *lru, "v1", 1, 768) for lru in LRUS]
+    return [*(empty_case(n, *lru, "v1", 3, 1024)
+              for n in (2000, 8000) for lru in LRUS),
+            empty_case(8000, *LRUS[0], "v2", 3, 1024)]
+
+
+def empty_goals(table, cases):
+    found = []
+    for case in cases:
+        found.append(below(table, case.label, f"{case.label}: system time against "
+                           "none", "over_none", FLAT, "times", "on"))
+        found.append(at_most(table, case.label, f"{case.label}: groups visited "
+                             "against none", "visited", VISITED, "times", "on"))
+        found += no_kills(table, case.label)
+    return found
+
+
+COUNTS = {"passes": ("first passes", "", passes),
+          "oom_kills": ("processes killed", "", lambda r: r["oom_kills"])}
+SCENARIOS = named((
+    Scenario(
+        "eater", "A writer or reader beside a memory eater",
+        "One group has a soft limit of 0. It writes twice the memory to a disk, "
+        "or reads a part of a disk that is nearly as large as memory eight times. "
+        "The other one has no limit, takes all but 400 MiB in 100 chunks, and "
+        "keeps it. Published for the writer: 123,900 KB of the eater in swap "
+        "without, 300 KB with soft limits; since then the kernel has learned to "
+        "leave anonymous memory alone while files are written once.",
+        {"swap_peak": ("swap of the eater, most", "MiB", mib("swap_peak")),
+         "swap": ("- when the writer has ended", "MiB", mib("swap")),
+         "streamed": ("the writer or reader", "s", seconds("streamed")),
+         "ate": ("the eater, until it has all", "s", seconds("ate")),
+         "system": ("system time", "s", seconds("system")), **COUNTS},
+        eater_goals, eater_cases, plot="samples"),
+    Scenario(
+        "loads", "Two loads",
+        "Two groups that use memory again and again, read files and compute "
+        "checksums; 60% of memory is theirs, and the files don't fit in the "
+        "rest.",
+        {"elapsed": ("until both have ended", "s", seconds("elapsed")),
+         "system": ("system time", "s", seconds("system")),
+         "swap": ("written to swap", "MiB", mib("swap")), **COUNTS},
+        load_goals, load_cases, plotted=("elapsed", "system")),
+    Scenario(
+        "empty", "A writer among empty groups",
+        "The writer, with a soft limit of 0 on v1, before and after N empty "
+        "groups are made in the same guest. System time is that of all CPUs. "
+        "Published, for 8,000 groups against none: 5.9 times as much system time "
+        "if each is visited, 1.3 times if subtrees are left out.",
+        {"none_system": ("no groups: system time", "s", seconds("none_system")),
+         "some_system": ("N groups: system time", "s", seconds("some_system")),
+         "over_none": ("- against none", "times",
+                       over("some_system", "none_system")),
+         "none": ("no groups: the writer", "s", seconds("none")),
+         "some": ("N groups: the writer", "s", seconds("some")),
+         "none_visits": ("no groups: groups visited for a GiB", "",
+                         median("none_visits", float)),
+         "some_visits": ("N groups: groups visited for a GiB", "",
+                         median("some_visits", float)),
+         "visited": ("- against none", "times",
+                     over("some_visits", "none_visits")), **COUNTS},
+        empty_goals, empty_cases, plotted=("none_system", "some_system")),
+))
+
+NOTES = """\
+Median (minimum to maximum) over the rounds, each in a guest of its own. Ratios
+are those within each round; above 1 is in favour of this project. The disk that
+is written keeps nothing; beside the eater it takes 200 MB/s, otherwise all at
+once. Swap is a file of the host."""
+
+BENCH = scenario_bench.Bench(
+    "softlimit", "The bench of soft limits: stock, and this project with them off and on.",
+    SCENARIOS, ("stock", "on") if QUICK else ("stock", "off", "on"), (), NOTES,
+    soft_limit_guest.build, soft_limit_guest.disks, (3, 1))
+
+if __name__ == "__main__":
+    main(lambda: scenario_bench.run(BENCH))

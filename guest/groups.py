@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Cgroups and processes in them, for guests that are Python programs, and what
+these ask of the machine."""
+
+import contextlib
+import json
+import os
+import select
+import time
+import traceback
+
+from guest import init
+from guest.init import CGROUPS, PAGE, STATS, Failed
+
+MIB = 1 << 20
+
+
+def check(condition, text):
+    if not condition:
+        raise Failed(text)
+
+
+# ---- the machine
+
+def memory():
+    """The bytes of the machine."""
+    return os.sysconf("SC_PHYS_PAGES") * PAGE
+
+
+def clock():
+    """What time is told by, and how fine it is."""
+    times = sorted({time.monotonic_ns() for _ in range(1000)})
+    step = min(after - before for before, after in zip(times, times[1:]))
+    source = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+    return {"source": init.read(source).strip(), "step_ns": step}
+
+
+def oom_kills():
+    return init.fields("/proc/vmstat").get("oom_kill", 0)
+
+
+def stat(name):
+    """A counter of ours, or 0 where there is none."""
+    try:
+        return init.fields(STATS).get(name, 0)
+    except FileNotFoundError:
+        return 0
+
+
+def drop_caches():
+    os.sync()
+    init.write("/proc/sys/vm/drop_caches", "3")
+
+
+# ---- groups and processes
+
+class Group:
+    """A cgroup, with processes that run in it."""
+
+    def __init__(self, name, soft=None, parent=None):
+        self.path = f"{parent.path if parent else CGROUPS}/{name}"
+        os.mkdir(self.path)
+        if soft is not None:
+            self.limit(soft)
+
+    def write(self, name, value):
+        init.write(f"{self.path}/{name}", str(value))
+
+    def read(self, name):
+        return init.read(f"{self.path}/{name}").strip()
+
+    def limit(self, soft):
+        self.write("memory.soft_limit_in_bytes", soft)
+
+    def usage(self):
+        """In bytes."""
+        for name in ("memory.usage_in_bytes", "memory.current"):
+            if os.path.exists(f"{self.path}/{name}"):
+                return int(self.read(name))
+        raise FileNotFoundError(self.path)
+
+    def start(self, function, *arguments):
+        return Process(self, function, arguments)
+
+    def run(self, function, *arguments):
+        return self.start(function, *arguments).result()
+
+    def remove(self):
+        # A process that was waited for may still be about to leave it.
+        init.retry(lambda: os.rmdir(self.path))
+
+
+class Process:
+    """A child in a group, which ends when it is told to and says something."""
+
+    def __init__(self, group, function, arguments):
+        self.said, says = os.pipe()
+        hears, self.tells = os.pipe()
+        self.pid = os.fork()
+        if self.pid:
+            os.close(says)
+            os.close(hears)
+            return
+        status = 1
+        try:
+            os.close(self.said)
+            os.close(self.tells)
+            group.write("cgroup.procs", "0")
+            before = os.times()
+            start = time.monotonic()
+            found = function(hears, *arguments) or {}
+            found["elapsed"] = time.monotonic() - start
+            after = os.times()
+            found["system"] = after.system - before.system
+            os.write(says, json.dumps(found).encode())
+            status = 0
+        except BaseException:  # pylint: disable=broad-exception-caught
+            traceback.print_exc()
+        os._exit(status)
+
+    def status(self, name):
+        """A size in /proc/PID/status, in bytes; 0 if the process is gone."""
+        with contextlib.suppress(OSError):
+            for line in init.read(f"/proc/{self.pid}/status").splitlines():
+                if line.startswith(f"{name}:"):
+                    return int(line.split()[1]) * 1024
+        return 0
+
+    def ended(self):
+        """Whether it said what it has to say."""
+        return bool(select.select([self.said], [], [], 0)[0])
+
+    def tell(self):
+        """Lets a process that waits go on; a second call has no effect."""
+        if self.tells is not None:
+            os.close(self.tells)
+            self.tells = None
+
+    def wait_until(self, condition):
+        while not condition():
+            check(not self.ended(), "a process ended too early")
+            time.sleep(0.05)
+
+    def result(self):
+        self.tell()
+        with os.fdopen(self.said, "rb") as pipe:
+            found = pipe.read()
+        _, status = os.waitpid(self.pid, 0)
+        check(not status and found,
+              f"a process in a group ended with status {status:#x}")
+        return json.loads(found)
+
+
+def wait(hears):
+    os.read(hears, 1)

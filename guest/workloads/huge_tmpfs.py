@@ -1,0 +1,45 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""The first process of a guest that counts how often tmpfs sets the root's
+shrinker bits while files get huge pages beyond their end."""
+
+import ctypes
+import os
+
+from guest import init
+from guest.init import CGROUPS
+
+FILES = 4
+BYTES = 16 << 20
+FALLOC_FL_KEEP_SIZE = 1
+TRACING = "/sys/kernel/tracing"
+FUNCTION = "set_shrinker_bits_root"
+
+
+def allocate(path):
+    """Leaves a file that is empty, and all of its memory beyond its end."""
+    file = os.open(path, os.O_CREAT | os.O_WRONLY, 0o644)
+    init.checked(init.LIBC.fallocate(file, FALLOC_FL_KEEP_SIZE,
+                                     ctypes.c_long(0), ctypes.c_long(BYTES)),
+                  path)
+    os.close(file)
+
+
+def work(arguments):
+    init.mount("cgroup2", CGROUPS)
+    init.mount("tracefs", TRACING)
+    init.write(f"{TRACING}/kprobe_events", f"p:calls {FUNCTION}")
+    init.write(f"{TRACING}/events/kprobes/calls/enable", "1")
+    init.mount("tmpfs", "/huge", "huge=always")
+    for number in range(FILES):
+        allocate(f"/huge/{number}")
+    # Name, hits, misses.
+    name, hits, misses = init.read(f"{TRACING}/kprobe_profile").split()
+    return {
+        "n": int(arguments[1]), "cgroup": "v2", "implementation": "rust",
+        "files": FILES, "calls": int(hits) + int(misses), "probe": name,
+        "huge_kib": init.fields("/proc/meminfo")["ShmemHugePages:"],
+    }
+
+
+init.main(work)

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The kernels that are compared, and one run of the workload in a guest."""
+
+import dataclasses
+import json
+import re
+
+from harness import qemu, races, splats, stale_code, stale_code_selftest
+from harness.common import BUILD, LOGS, BenchError, shown, tail
+
+# Only these may differ between the configurations.
+OWN_OPTION = r"CONFIG_MEMCG_SHRINKER_RUST"
+# And these where helpers are inlined, which takes a rustc of clang's LLVM
+# version: often an older one, with other features that Kconfig asks for.
+INLINE_OPTION = OWN_OPTION + r"|CONFIG_RUST_INLINE_HELPERS$|CONFIG_RUSTC_"
+MARK = "# MM_RECLAIM_JSON "
+EXIT = "MM_RECLAIM_EXIT "
+
+
+def vmlinux_of(image):
+    """What an image of x86_64 was made of."""
+    return image.parents[3] / "vmlinux"
+
+
+@dataclasses.dataclass(frozen=True)
+class Arm:
+    """One of the kernels that are compared."""
+    name: str
+    variant: str
+    args: str
+    about: str
+    own_option: str = OWN_OPTION
+
+    @property
+    def implementation(self):
+        """What the kernel has to have, as a guest would call it."""
+        return "c" if self.variant.split("-")[-1] == "stock" else "rust"
+
+    @property
+    def image(self):
+        return BUILD / f"x86_64-{self.variant}/arch/x86/boot/bzImage"
+
+    @property
+    def vmlinux(self):
+        return vmlinux_of(self.image)
+
+    @property
+    def config(self):
+        return BUILD / f"x86_64-{self.variant}/.config"
+
+
+ARMS = {arm.name: arm for arm in (
+    Arm("stock", "stock", "", "the C implementation"),
+    Arm("again", "stock", "", "the C implementation once more, to see how much two "
+        "runs of it differ"),
+    Arm("rust", "rust", "", "this project"),
+    Arm("exhaustive", "verify", "mm_reclaim=exhaustive",
+        "this project ignoring its maps: every shrinker for every group, "
+        "as before 4.19"),
+    Arm("inline", "inline", "", "this project with the kernel's C helpers "
+        "inlined (CONFIG_RUST_INLINE_HELPERS)", INLINE_OPTION),
+    Arm("off", "rust", "memcg_soft_limit=0", "this project, soft limits off"),
+    Arm("on", "rust", "memcg_soft_limit=1", "this project, soft limits on"),
+)}
+VERIFY = Arm("verify", "verify", "mm_reclaim=verify",
+             "this project asking every shrinker that a map calls empty")
+
+
+def check_images(arms):
+    # All guests are started by start().
+    stale_code_selftest.run()
+    for arm in arms:
+        if not arm.image.is_file():
+            raise BenchError(f"{shown(arm.image)} is missing: run 'make kernel "
+                             f"VARIANT={arm.variant} ARCH=x86_64'")
+
+
+def options(arm, own_option):
+    """The kernel's configuration, as a dictionary without its own options.
+
+    Those that are not set may be left out: they are, where nothing offers them.
+    """
+    found = {}
+    try:
+        text = arm.config.read_text()
+    except OSError as error:
+        raise BenchError(f"cannot read {shown(arm.config)}: {error.strerror}"
+                         ) from None
+    for line in text.splitlines():
+        match = re.match(r"(CONFIG_\w+)=(.*)", line)
+        if match and not re.match(own_option, match[1]):
+            found[match[1]] = match[2]
+    return found
+
+
+def check_configs(arms):
+    """A comparison of kernels that differ elsewhere would be none."""
+    first, *others = sorted(arms, key=lambda arm: arm.own_option != OWN_OPTION)
+    for arm in others:
+        one, other = (options(each, arm.own_option) for each in (first, arm))
+        differ = sorted(name for name in one.keys() | other.keys()
+                        if one.get(name) != other.get(name))
+        if differ:
+            raise BenchError(
+                f"the kernels {first.variant} and {arm.variant} differ in "
+                f"{', '.join(differ[:8])}: build both from the same "
+                "configuration")
+
+
+SKIPPED = re.compile(r"^ok \d+ # SKIP (.*)", re.MULTILINE)
+# What the workload may leave out on any kernel, and why.
+SKIPS = {"cgroup v1 does not tell which groups linger": "it has no cgroup.stat"}
+# And where there are no maps of ours to be looked at.
+SKIPS_WITHOUT_MAPS = {
+    "this kernel does not count what maps take": "it is C, or has no groups",
+    "there are no debugfs files of maps": "it is C, or has no groups"}
+
+
+class GuestFailed(BenchError):
+    """A guest did not do what it was started for."""
+
+    def __init__(self, why, log, console):
+        super().__init__(f"{why}, see {shown(log)}\n{tail(console)}")
+        self.why = why
+
+
+def parse(console):
+    """The result line, or None."""
+    for line in console.splitlines():
+        at = line.find(MARK)
+        if at >= 0:
+            return json.loads(line[at + len(MARK):])
+    return None
+
+
+def complaint(ended):
+    """The first that the kernel says of what went wrong, or None."""
+    return splats.first(races.without_known(ended.console,
+                                            vmlinux_of(ended.kernel)))
+
+
+def trouble(ended):
+    """What went wrong with the kernel, or None."""
+    splat = complaint(ended)
+    if splat:
+        return f"the guest's kernel says \"{splat}\""
+    if ended.timed_out:
+        return f"the guest did not end within {ended.seconds:.0f} s"
+    return None
+
+
+def problem(ended, skips=()):
+    """What went wrong in a guest, or None. `skips` are what it may leave out."""
+    wrong = trouble(ended)
+    if wrong:
+        return wrong
+    if f"\n{EXIT}code 0" not in ended.console:
+        for line in ended.console.splitlines():
+            if line.startswith(EXIT):
+                return f"the workload ended with {line[len(EXIT):]}"
+        return f"the guest ended (status {ended.status}) without a result"
+    if re.search(r"^not ok ", ended.console, re.MULTILINE):
+        return "a check of the workload failed"
+    for why in SKIPPED.findall(ended.console):
+        if why not in skips:
+            return f"a check of the workload was skipped: {why}"
+    # A parameter that the kernel does not know silently does nothing.
+    unknown = re.search(r"Unknown kernel command line parameters.*",
+                        ended.console)
+    if unknown and re.search(r"mm_reclaim|memcg_soft_limit", unknown[0]):
+        return f"the kernel says \"{unknown[0]}\""
+    return None
+
+
+def start(arm, machine, initrd, log, arguments, timeout):
+    """Runs one guest to its end. Returns how it ended, and the times that it had
+    to be started again, each of which is shown as it happens.
+
+    oops=panic, because what is left after an Oops may only end by a time-out;
+    slab_nomerge, because a cache of ours that shared the slabs of another one
+    would not be seen in /proc/slabinfo; no_timer_check, because a busy host may
+    not emulate the timer's ticks while the kernel looks for them.
+    """
+    append = " ".join(filter(None, (
+        "console=ttyS0 panic=-1 oops=panic slab_nomerge no_timer_check", arm.args,
+        *arguments)))
+    for retries in range(stale_code.RETRIES + 1):
+        ended = qemu.run(machine, arm.image, initrd, append, timeout, log)
+        if retries == stale_code.RETRIES or \
+           not stale_code.was_run(machine, ended, complaint(ended)):
+            break
+        kept = log.rename(log.with_suffix(f".stale{retries + 1}.log"))
+        print(f" (QEMU {'.'.join(map(str, qemu.release()))} ran stale code, see "
+              f"{shown(kept)}: started again)", end="", flush=True)
+    return ended, retries
+
+
+def boot(arm, machine, initrd, n, name, workload=(), kernel_args=(),
+         timeout=None, has_maps=True):
+    """Runs the workload in one guest and returns its result. `has_maps` is whether
+    a kernel of ours has anything to show of them."""
+    log = LOGS / f"{name}.log"
+    if timeout is None:
+        timeout = 180 + n // 5
+    ended, retries = start(arm, machine, initrd, log,
+                           (*kernel_args, "--", f"-n {n} --json", *workload),
+                           timeout)
+    without_maps = arm.implementation == "c" or not has_maps
+    why = problem(ended, {**SKIPS, **(SKIPS_WITHOUT_MAPS if without_maps else {})})
+    if why:
+        raise GuestFailed(why, log, ended.console)
+    try:
+        result = parse(ended.console)
+    except ValueError as error:
+        raise GuestFailed(f"the result cannot be parsed ({error})", log,
+                          ended.console) from None
+    if not result or result["n"] != n:
+        raise GuestFailed("the guest printed no result", log, ended.console)
+    # A build directory may still have the kernel that it was copied from.
+    if result["implementation"] != arm.implementation:
+        raise GuestFailed(
+            f"{shown(arm.image)} has the {result['implementation']} "
+            f"implementation: run 'make kernel VARIANT={arm.variant} "
+            "ARCH=x86_64'", log, ended.console)
+    result["arm"] = arm.name
+    result["retries"] = retries
+    result["guest_seconds"] = round(ended.seconds, 3)
+    return result
+
+
+def probe(arm, initrd, accel):
+    """Whether a guest boots under this accelerator."""
+    machine = qemu.Machine(accel, 512, 2)
+    try:
+        boot(arm, machine, initrd, 1, f"probe-{accel}", timeout=20)
+    except GuestFailed:
+        return False
+    return True

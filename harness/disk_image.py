@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Makes disks for a guest, without root and without mounting anything."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+
+from harness.common import BenchError
+
+ROOT_SIZE = "1G"
+
+
+def find(command):
+    """Of what is for administrators, too: no user has that in PATH."""
+    path = shutil.which(command, path=os.environ.get("PATH", "")
+                        + ":/usr/sbin:/sbin:/usr/bin:/bin")
+    if not path:
+        raise BenchError(f"{command} is not installed: run 'make deps'")
+    return pathlib.Path(path)
+
+
+def stage(folder, files, texts=()):
+    """Copies {place in the guest: file here} into the folder, and writes the
+    (place, text) of `texts`."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    # Where /bin is a link to /usr/bin, it has to be one there as well.
+    for top in ("bin", "sbin", "lib", "lib64"):
+        if os.path.islink(f"/{top}"):
+            target = os.path.realpath(f"/{top}").lstrip("/")
+            (folder / target).mkdir(parents=True, exist_ok=True)
+            (folder / top).symlink_to(target)
+    for name in ("dev", "proc", "sys", "tmp", "run", "mnt"):
+        (folder / name).mkdir()
+    for place, source in files.items():
+        path = folder / str(place).lstrip("/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            shutil.copy(source, path)
+    for place, text in texts:
+        path = folder / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def file_system(kind, image, folder):
+    """Writes one of this kind (ext2, ext4) with what is in the folder, all of it
+    root's."""
+    image.unlink(missing_ok=True)
+    result = subprocess.run(
+        [find("mke2fs"), "-q", "-F", "-t", kind, "-b", "4096", "-d", folder,
+         "-E", "root_owner=0:0,lazy_itable_init=0,lazy_journal_init=0",
+         image, ROOT_SIZE], capture_output=True, text=True, check=False)
+    if result.returncode:
+        raise BenchError(f"mke2fs failed: {result.stderr.strip()}")
+
+
+def empty(image, size):
+    with open(image, "wb") as file:
+        file.truncate(size)

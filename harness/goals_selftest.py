@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Shows that goals that are missed fail a bench, and those of times don't."""
+
+from harness import arms, goals
+from harness.common import BenchError
+from harness.stats import Table
+
+SIZE = 500
+METRICS = {name: (name, "", lambda result, name=name: result.get(name))
+           for name in ("calls", "maps", "create")}
+CHOICE = [arms.ARMS[name] for name in ("stock", "rust")]
+GOOD = {"stock": {"calls": 1024, "maps": 4.9, "create": 100},
+        "rust": {"calls": 1024, "maps": 1.0, "create": 100},
+        "exhaustive": {"calls": SIZE * SIZE, "maps": 1.0, "create": 100}}
+
+
+def table_of(figures):
+    """`figures` are those of each arm, in one round or several."""
+    rounds = figures if isinstance(figures, list) else [figures]
+    return Table([{"arm": arm, "n": SIZE, "round": number, **found}
+                  for number, by_arm in enumerate(rounds)
+                  for arm, found in by_arm.items()], METRICS)
+
+
+def with_rust(**changed):
+    return {**GOOD, "rust": {**GOOD["rust"], **changed}}
+
+
+# The figures, and whether a goal that decides is missed.
+CASES = {
+    "all is well": (GOOD, False),
+    "fewer calls than on stock": (with_rust(calls=24), False),
+    "slow": (with_rust(create=1000), False),
+    "a call more than on stock": (with_rust(calls=1025), True),
+    "a call more in one round": ([GOOD, with_rust(calls=1025)], False),
+    "calls that were not counted": (with_rust(calls=None), True),
+    "maps of twice the size": (with_rust(maps=2.0), True),
+    "maps as large as on stock in one round": ([GOOD, with_rust(maps=4.9)], True),
+    "no figure for maps": (with_rust(maps=None), True),
+    "maps that take nothing": (with_rust(maps=0.0), False),
+    "no stock": ({"rust": GOOD["rust"]}, True),
+    "no rust": ({"stock": GOOD["stock"]}, True),
+    "a counter that misses calls":
+        ({**GOOD, "exhaustive": {**GOOD["exhaustive"], "calls": 9}}, True),
+}
+# The time of stock, of stock again and of rust, and the verdict.
+TIMES = ((100, 110, 99, goals.MET), (100, 110, 108, goals.NOISE),
+         (100, 92, 108, goals.NOISE), (100, 110, 120, goals.MISSED),
+         (100, None, 99, goals.MET), (100, None, 120, f"{goals.MISSED}, or noise"))
+
+
+def run():
+    for name, (figures, fails) in CASES.items():
+        found = goals.counts(table_of(figures))
+        if bool(goals.judge(found, CHOICE, ("stock", "rust"))[1]) != fails:
+            raise BenchError(f"goals are judged wrong: {name}")
+    if goals.judge(goals.counts(table_of(with_rust(calls=9999))), CHOICE[1:],
+                   ("stock", "rust")) != (0, []):
+        raise BenchError("goals are judged though there is no arm to compare with")
+    for stock, again, rust, said in TIMES:
+        figures = {"stock": {"create": stock}, "rust": {"create": rust}}
+        if again:
+            figures["again"] = {"create": again}
+        goal = goals.not_slower(table_of(figures), SIZE, "", "create")
+        if goal["verdict"] != said or goal["decides"]:
+            raise BenchError(f"times of {stock}, {again} and {rust} are "
+                             f"\"{goal['verdict']}\", not \"{said}\"")

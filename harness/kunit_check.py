@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Judges a KUnit run from what the kernel printed, not from kunit.py's status.
+
+Usage: python3 -m harness.kunit_check ARCH STATUS KERNEL-LOG JUNIT-XML RESULT
+
+The kernel's .config is beside its log, and says which suites must have run.
+Prints the counts, and writes them to the file RESULT as "PASSED FAILED".
+"""
+
+import os
+import pathlib
+import re
+import sys
+import xml.etree.ElementTree as ET
+
+from harness import kunit_suites, kunit_suites_selftest, splats
+
+# Suites race threads, which means nothing on one CPU.
+SMP = re.compile(r'Brought up .*\b([2-9]|[1-9][0-9]+) CPUs')
+PLAN = re.compile(r'^(?:\[[ .0-9]+\] )?1\.\.(\d+)\s*$')
+RESULT = re.compile(r'^(?:\[[ .0-9]+\] )?(?:not )?ok (\d+) \S')
+
+
+def read(path):
+    """The text of a file that may be missing or hold anything."""
+    if not os.path.exists(path):
+        return ''
+    with open(path, encoding='utf-8', errors='replace') as file:
+        return file.read()
+
+
+def complaints(log, config):
+    """What is wrong with the run as a whole, one line each."""
+    wrong = kunit_suites_selftest.run()
+    if wrong:
+        yield wrong
+    if 'KTAP version' not in log:
+        yield 'the kernel printed no KTAP: it did not reach the tests'
+        return
+    if not SMP.search(log):
+        yield 'the kernel did not bring up 2 CPUs'
+    lines = log[log.index('KTAP version'):].splitlines()
+    plans = [int(m[1]) for m in map(PLAN.match, lines) if m]
+    done = sum(1 for m in map(RESULT.match, lines) if m)
+    if not plans:
+        yield 'the KTAP plan is missing'
+    elif done != plans[0]:
+        yield f'{done} of {plans[0]} suites finished'
+    yield from kunit_suites.complaints(log, config)
+    splat = splats.first(log)
+    if splat:
+        yield f'kernel: {splat}'
+
+
+def cases(path):
+    """The names of passed, failed and skipped cases."""
+    passed, failed, skipped = [], [], []
+    if not os.path.exists(path):
+        return passed, failed, skipped
+    for suite in ET.parse(path).iter('testsuite'):
+        for case in suite.findall('testcase'):
+            name = f'{suite.get("name")}.{case.get("name")}'
+            kinds = {child.tag for child in case}
+            if kinds & {'failure', 'error'}:
+                failed.append(name)
+            elif 'skipped' in kinds:
+                skipped.append(name)
+            else:
+                passed.append(name)
+    return passed, failed, skipped
+
+
+def main():
+    """Returns 0 if every case passed in a sound run."""
+    arch, status, log_path, junit, result = sys.argv[1:]
+    log = read(log_path)
+    passed, failed, skipped = cases(junit)
+    config = pathlib.Path(log_path).with_name('.config')
+    wrong = list(complaints(log, config))
+    if not passed and not failed:
+        wrong.append('no test case ran')
+    if status != '0' and not failed and not wrong:
+        wrong.append(f'kunit.py ended with status {status}')
+
+    for name in failed:
+        print(f'    {arch}: FAILED {name}')
+    for text in wrong:
+        print(f'    {arch}: {text}')
+    if wrong:
+        print(f'    {arch}: the kernel\'s output is in {os.path.relpath(log_path)}')
+    print(f'    {arch}: {len(passed)} passed, {len(failed)} failed, '
+          f'{len(skipped)} skipped; {os.path.relpath(junit)}')
+    with open(result, 'w', encoding='ascii') as file:
+        # A run that is unsound counts as one more failure.
+        print(len(passed), len(failed) + bool(wrong), file=file)
+    return 1 if failed or wrong else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Runs the KUnit suites that are built into a kernel, in a guest."""
+
+import re
+
+from harness import arms, kunit_check, kunit_suites, races
+from harness.common import LOGS
+
+
+# Two nodes, or some suites have nothing to do.
+ARGUMENTS = ("numa=fake=2", "kunit.enable=1", "kunit.autorun=1",
+             "kunit_shutdown=reboot", "kunit.filter_glob=mm_reclaim*")
+# What looks at every access is slow: a race that it saw a tenth as often has been
+# looked at.
+SLOW = ("mm_reclaim_test.hits_percent=10",)
+# Of races with all of their hits, in which no role may be missing.
+WHOLE = ("mm_reclaim_test.all_roles=1",)
+SUITE = re.compile(r"^(?:\[[ .0-9]+\] )?# Totals: pass:(\d+) fail:(\d+)", re.MULTILINE)
+
+
+def first_failed(console):
+    """The first case that failed, or None, and what the kernel printed since the
+    case before it."""
+    lines = console.splitlines()
+    start = 0
+    for end, line in enumerate(lines, 1):
+        case = kunit_suites.CASE.match(line)
+        if case and case[1]:
+            return case[2], "\n".join(lines[start:end])
+        if case:
+            start = end
+    return None, console
+
+
+def run(arm, machine, initrd, name, duration_ms, timeout, more=SLOW):
+    """Returns how many cases passed, and raises GuestFailed if one did not, or
+    if the kernel complained."""
+    log = LOGS / f"{name}.log"
+    ended, _ = arms.start(
+        arm, machine, initrd, log,
+        (*ARGUMENTS, *more, f"mm_reclaim_test.duration_ms={duration_ms}"),
+        timeout)
+    console = races.without_known(ended.console, arm.vmlinux)
+    why, lines = arms.trouble(ended), ended.console
+    if not why:
+        failed, lines = first_failed(console)
+        why = f"the case {failed} failed" if failed else \
+            next(kunit_check.complaints(console, arm.config), None)
+    totals = [tuple(map(int, match.groups())) for match in SUITE.finditer(console)]
+    if not why and not sum(passed for passed, _ in totals):
+        why = "no case ran"
+    if why:
+        raise arms.GuestFailed(why, log, lines)
+    return sum(passed for passed, _ in totals)

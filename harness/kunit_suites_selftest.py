@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Shows that a suite or a case which did not run, or was skipped, is noticed."""
+
+from harness import kunit_suites
+
+WANTED = {'first': ['one', 'two'], 'mm_reclaim_nodes': ['nodes_added']}
+GOOD = '''    # Subtest: first
+    1..2
+    ok 1 one
+    # two: a note
+    ok 2 two
+ok 1 first
+    # Subtest: mm_reclaim_nodes
+    1..1
+    ok 1 nodes_added
+ok 2 mm_reclaim_nodes
+'''
+REASON, OPTION = kunit_suites.SKIPS['mm_reclaim_nodes.nodes_added']
+SKIPPED = GOOD.replace('nodes_added\n', f'nodes_added # SKIP {REASON}\n')
+# Each console, the option that is on, and whether something must be found.
+CASES = {
+    'all ran': (GOOD, OPTION, False),
+    'with time stamps': (''.join(f'[    1.234567] {line}\n' for line in
+                                 GOOD.splitlines()), OPTION, False),
+    'a failure, which is found elsewhere':
+        (GOOD.replace('ok 2 two', 'not ok 2 two'), '', False),
+    'a suite is missing': (GOOD[:GOOD.index('    # Subtest: mm')], '', True),
+    'a suite has no end': (GOOD.replace('ok 1 first\n', ''), '', True),
+    'a case is missing': (GOOD.replace('    ok 2 two\n', ''), '', True),
+    'a known skip': (SKIPPED, '', False),
+    'a known skip elsewhere': (SKIPPED, OPTION, True),
+    'a known skip for another reason':
+        (SKIPPED.replace(REASON, 'no memory'), '', True),
+    'a skip': (GOOD.replace('two\n', 'two # SKIP none\n', 1), '', True),
+    'a skip without a reason': (GOOD.replace('two\n', 'two # SKIP\n', 1), '',
+                                True),
+    'nothing': ('', '', True),
+}
+GLOBS = {'*': {'a_b': ['one', 'two'], 'a_c': ['one']}, 'a_c': {'a_c': ['one']},
+         'a_b.two': {'a_b': ['two']}, '*.two': {'a_b': ['two']}, 'b*': {}}
+
+
+def run():
+    """What is judged wrong, or None."""
+    for name, (console, option, wrong) in CASES.items():
+        if any(kunit_suites.missing(console, WANTED, {option})) != wrong:
+            return f'what must have run is judged wrong: {name}'
+    suites = {'a_b': ['one', 'two'], 'a_c': ['one']}
+    for globs, chosen in GLOBS.items():
+        if kunit_suites.chosen(suites, globs) != chosen:
+            return f'which suites {globs} lets run is judged wrong'
+    return None

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Draws memory use over time, as a guest sampled it: a panel for each arm and
+case of one round."""
+
+from harness.arms import ARMS
+from harness.stats import MIB
+
+# What a sample has after its time.
+LINES = (("the stream", "#0072b2", "-"), ("the eater", "#d55e00", "-"),
+         ("the eater's swap", "#555555", "--"))
+
+
+def first_round(results):
+    """The results of the first round by case and arm."""
+    first = min(result["round"] for result in results)
+    return {(result["case"], result["arm"]): result for result in results
+            if result["round"] == first}
+
+
+def over_time(figure, found):
+    results = first_round(found["results"])
+    cases = [case for case in found["cases"] if any(key[0] == case
+                                                   for key in results)]
+    arms = [arm for arm in ARMS if any(key[1] == arm for key in results)]
+    panels = figure.subplots(len(cases), len(arms), squeeze=False, sharex=True,
+                             sharey=True)
+    for row, case in zip(panels, cases):
+        for axes, arm in zip(row, arms):
+            samples = results.get((case, arm), {}).get("samples", [])
+            for i, (label, color, line) in enumerate(LINES, 1):
+                axes.plot([sample[0] for sample in samples],
+                          [sample[i] / MIB for sample in samples],
+                          color=color, linestyle=line, linewidth=1.5,
+                          label=label)
+            axes.set_title(f"{case}: {ARMS[arm].about}", fontsize=9)
+            axes.grid(True, color="#dddddd", linewidth=0.6)
+            axes.tick_params(labelsize=8)
+        row[0].set_ylabel("MiB", fontsize=9)
+    for axes in panels[-1]:
+        axes.set_xlabel("seconds", fontsize=9)
+    panels[0][0].legend(fontsize=8, frameon=False)
+    figure.suptitle(f"{found['title']}: memory of each over time (one round)",
+                    fontsize=11)

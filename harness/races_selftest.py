@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Shows that the filter of data races lets pass what it should, and no more."""
+
+import types
+
+from harness import races
+from harness.common import BUILD, BenchError
+
+RULE = "=" * 66
+# Where what is ours fails, and where nothing is ours.
+RUST = BUILD / "x86_64-kcsan-suites/vmlinux"
+STOCK = BUILD / "x86_64-kcsan-stock/vmlinux"
+# What the offset of report() stands for.
+OFFSET = 0x12
+
+
+def listed(*functions):
+    return races.key_of(functions, [f"a.c: {name}" for name in functions])
+
+
+LISTED = {listed("one", "two"), listed("one"), listed("one", "shrink_slab"),
+          listed("mem_cgroup_iter", "one"), listed("mm_reclaim_add", "one"),
+          listed("_RNvCs1_10mm_reclaim3add", "one"),
+          listed("_RNvCs2_6kernel3add", "one"), listed("one", "inlines_ours")}
+
+
+def chain(_vmlinux, name, offset):
+    """In place of that of races: another offset is another line."""
+    name = races.base(name)
+    line = f"a.c: {name}" if offset == OFFSET else f"a.c: {name}, later"
+    places = [types.SimpleNamespace(function=name, line=line)]
+    if name == "inlines_ours":
+        places.append(types.SimpleNamespace(function="shrink_slab", line="b.c: x"))
+    return tuple(places)
+
+
+def report(*functions, rule=RULE, between="", before=(), offset=OFFSET):
+    lines = [rule, *before, f"BUG: KCSAN: data-race in {' / '.join(functions)}", ""]
+    for name in functions:
+        lines += ["write to 0xffff888003a0f000 of 8 bytes by task 7 on cpu 1:",
+                  f" {name}+0x{offset:x}/0x40", " caller+0x5/0x10", between, ""]
+    lines += ["Reported by Kernel Concurrency Sanitizer on:", rule]
+    return "".join(f"[   12.345678] {line}\n" if line != between else f"{line}\n"
+                   for line in lines)
+
+
+# Each console, and whether a report must be left in it.
+CASES = {
+    "a listed pair": (report("one", "two"), False),
+    "a listed pair, the other way round": (report("two", "one"), False),
+    "a listed pair, at other lines": (report("one", "two", offset=0x20), True),
+    "a listed function, at another line": (report("one", offset=0x20), True),
+    "a line that is inlined in a function of the series":
+        (report("one", "inlines_ours"), True),
+    "parts of functions": (report("one.part.0", "two.cold"), False),
+    "a listed function and an unknown one": (report("one"), False),
+    "a line of the guest's program inside":
+        (report("one", "two", between="# hello"), False),
+    "a line of another CPU before the title":
+        (report("one", "two", before=["drop_caches: 2"]), False),
+    "a rule of something else before that of a report":
+        (f"{RULE}\n" + report("one", "two"), False),
+    "a rule that begins no report, and a report without a rule":
+        (report("one", "two", before=["other"] * 9), True),
+    "a pair of which one is listed": (report("one", "three"), True),
+    "a function of the series": (report("one", "shrink_slab"), True),
+    "a function of our C": (report("mm_reclaim_add", "one"), True),
+    "a function of our Rust": (report("_RNvCs1_10mm_reclaim3add", "one"), True),
+    "one that our Rust exports": (report("mem_cgroup_iter", "one"), True),
+    "a function of any Rust": (report("_RNvCs2_6kernel3add", "one"), True),
+    "one that is let pass and one that isn't":
+        (report("one", "two") + report("three", "two"), True),
+    "one without an end":
+        (report("one", "two") + report("one", "two").rsplit(RULE, 1)[0], True),
+    "one without a beginning": (report("one", "two", rule="---"), True),
+    "one without functions": (report(), True),
+}
+
+
+def run():
+    real, races.chain = races.chain, chain
+    try:
+        check()
+    finally:
+        races.chain = real
+
+
+def check():
+    if "KCSAN" in races.without_known(report("shrink_slab", "three"), STOCK, LISTED):
+        raise BenchError("the filter of data races does not know those of stock")
+    for name, (console, left) in CASES.items():
+        rest = races.without_known(f"before\n{console}after\n", RUST, LISTED)
+        if ("BUG: KCSAN" in rest) != left:
+            raise BenchError(f"the filter of data races is wrong about {name}")
+        if "before" not in rest or "after" not in rest:
+            raise BenchError(f"the filter of data races loses lines: {name}")

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the programs that compare the arms have in common: one at a time, on a
+machine that the report describes, with a plot at the end."""
+
+import datetime
+import fcntl
+import os
+import platform
+import subprocess
+import sys
+
+from harness import arms, goals, goals_selftest, initramfs, qemu
+from harness.common import LOGS, OUT, ROOT, BenchError, record, tail
+
+
+def cpu_model():
+    try:
+        with open("/proc/cpuinfo") as info:
+            for line in info:
+                if line.startswith("model name"):
+                    return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or "unknown CPU"
+
+
+def revision():
+    """Of the project, so that a report can be traced to its source."""
+    result = subprocess.run(["git", "-C", str(ROOT), "describe", "--always",
+                             "--dirty", "--abbrev=12"],
+                            capture_output=True, text=True, check=False)
+    return result.stdout.strip() or "unknown"
+
+
+def describe(accel, guest, choice, rounds):
+    """`guest` is the result of any guest: the kernels differ by arm only."""
+    return {
+        "date": datetime.datetime.now(datetime.UTC)
+                .strftime("%Y-%m-%d %H:%M UTC"),
+        "cpu": cpu_model(), "cores": os.cpu_count(), "accel": accel,
+        "qemu": qemu.version(), "host_kernel": platform.release(),
+        "kernel": guest["kernel"], "clock": guest["clock"]["source"],
+        "rounds": rounds, "revision": revision(),
+        "arms": {arm.name: arm.about for arm in choice},
+    }
+
+
+def choose_arms(parser, names, known):
+    """Those of the known arms that were named, in the order of `known`."""
+    wanted = names.split(",")
+    unknown = set(wanted) - set(known)
+    if unknown:
+        parser.error(f"--arms: there is no {', '.join(sorted(unknown))}; "
+                     f"there are {', '.join(known)}")
+    return [arms.ARMS[name] for name in known if name in wanted]
+
+
+def begin(options, logs):
+    """Checks what is needed, and removes old logs. Returns a guard to close at
+    the end, the initramfs, and the accelerator."""
+    goals_selftest.run()
+    qemu.check()
+    arms.check_images(options.arms)
+    arms.check_configs(options.arms)
+    guard = only_one()
+    for old in LOGS.glob(logs):
+        old.unlink()
+    initrd = initramfs.build_initramfs()
+    accel = qemu.choose_accel(
+        options.accel, lambda accel: arms.probe(options.arms[0], initrd, accel))
+    return guard, initrd, accel
+
+
+def conclude(name, found, choice, compared, failed=()):
+    """Says what decides whether the run fails, counts it for CI, and returns the
+    exit status. `compared` are the arms that the goals are about."""
+    met, missed = goals.judge(found, choice, compared)
+    for goal in missed:
+        print(f"FAILED: {goal['goal']}: {goal['verdict']}, found: "
+              f"{goal['found']}")
+    for text in failed:
+        print(f"FAILED: {text}")
+    bad = len(missed) + len(failed)
+    if met or bad:
+        print(f"{met} goals that decide are met, {bad} not; times are reported "
+              "only")
+    else:
+        print("no goal was judged: not all arms that they compare were measured")
+    record(name, met, bad)
+    return 1 if bad else 0
+
+
+def rotated(choice, turn):
+    """The arms in another order each turn, so that none is always the first."""
+    shift = turn % len(choice)
+    return choice[shift:] + choice[:shift]
+
+
+def plot(name, path):
+    """matplotlib may be there for the system's Python only."""
+    output = ""
+    for python in dict.fromkeys((sys.executable, "/usr/bin/python3")):
+        if not os.access(python, os.X_OK):
+            continue
+        result = subprocess.run([python, "-m", f"harness.{name}", str(path)],
+                                capture_output=True, text=True, check=False, cwd=ROOT)
+        if not result.returncode:
+            return
+        output = result.stderr
+        if "No module named 'matplotlib'" not in output:
+            break
+    raise BenchError("no plot could be drawn; matplotlib comes with "
+                     f"'make deps'\n{tail(output)}")
+
+
+def only_one():
+    """Two at once would disturb each other, and share the logs."""
+    OUT.mkdir(parents=True, exist_ok=True)
+    guard = open(OUT / ".lock", "w")
+    try:
+        fcntl.flock(guard, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise BenchError("another bench is running in this folder") from None
+    return guard

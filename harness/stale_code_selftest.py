@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Shows that a guest is started again for QEMU's stale code, and for no more."""
+
+import dataclasses
+
+from harness import qemu, splats, stale_code
+from harness.common import BenchError
+
+
+@dataclasses.dataclass
+class Ended:
+    """As far as it is looked at."""
+    console: str
+    timed_out: bool
+
+
+OOPS = ("[    3.1] Oops: int3: 0000 [#1] SMP\n"
+        "[    3.1] CPU: 1 UID: 0 PID: 71 Comm: test Not tainted\n"
+        "[    3.1] RIP: 0010:__schedule+0x1a1/0x9c0\n"
+        "[    3.1] Code: 00 0f 1f {before} <{at}> 00 48 8b 05 00\n"
+        "[    3.1] Kernel panic - not syncing: Fatal exception\n")
+GONE = OOPS.format(before="44", at="0f")
+THERE = OOPS.format(before="cc", at="cc")
+TCG, KVM = (qemu.Machine(accel, 512, 2) for accel in ("tcg", "kvm"))
+OLD, NEW = (7, 2, 22), (8, 1, 0)
+
+# The machine, QEMU's release, whether it was stopped, the console, and whether
+# the guest is to be started again.
+CASES = {
+    "a breakpoint that is gone": (TCG, OLD, False, GONE, True),
+    "the release before the one that mended it":
+        (TCG, (8, 0, 5), False, GONE, True),
+    "the release that mended it": (TCG, NEW, False, GONE, False),
+    "KVM": (KVM, OLD, False, GONE, False),
+    "a breakpoint that is in memory": (TCG, OLD, False, THERE, False),
+    "one whose code is not known": (TCG, OLD, False, GONE.replace("Code", "No"),
+                                    False),
+    "a guest that was stopped": (TCG, OLD, True, GONE, False),
+    "a complaint before it": (TCG, OLD, False, "BUG: KASAN: use\n" + GONE, False),
+    "a warning before it":
+        (TCG, OLD, False, "WARNING: CPU: 0 at mm/vmscan.c\n" + GONE, False),
+    "another Oops": (TCG, OLD, False, GONE.replace("int3:", "0002"), False),
+    "no Oops": (TCG, OLD, False, "all is well\n", False),
+}
+
+
+def run():
+    for name, (machine, release, stopped, console, again) in CASES.items():
+        ended = Ended(console, stopped)
+        if stale_code.was_run(machine, ended, splats.first(console),
+                              release) != again:
+            raise BenchError(f"whether QEMU ran stale code is judged wrong: {name}")

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What is checked: a folder for each kind."""

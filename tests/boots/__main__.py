@@ -1,0 +1,339 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Boots the kernel in the ways in which it must work, each with a workload."""
+
+import argparse
+import dataclasses
+import functools
+from collections.abc import Callable
+
+from bench.scale import IDLE_CALLS
+from harness import arms, initramfs, python_guest, qemu, soft_limit_guest
+from harness.common import LOGS, Progress, main, record, shown
+from harness.stats import calls
+
+N = 100
+IDLE = ("--keep", "idle")
+WITHOUT_MEMORY = "v2-without-memory"
+# Takes longest to build.
+DEBUG = "debug"
+
+build_once = functools.cache(initramfs.build_initramfs)
+
+
+@dataclasses.dataclass(frozen=True)
+class Boot:
+    """A kernel, its arguments, and what its result must show."""
+    name: str
+    variant: str = ""  # what the command line says
+    kernel: tuple = ()
+    workload: tuple = ()
+    memory: int = 1024
+    cgroup: str = "v2"
+    # Where the guest's first process comes from.
+    initramfs: Callable = build_once
+    disks: Callable = tuple
+    timeout: int = None
+    # A kernel that does the same first, and with whose result this one's is
+    # compared.
+    against: str = ""
+    # Returns what is wrong, or nothing.
+    check: Callable = lambda result: None
+
+
+def saw_groups(result):
+    seen = result["debugfs"]
+    if seen["memcg_lines"] < N:
+        return (f"the debugfs files show objects of {seen['memcg_lines']} "
+                f"groups, not of {N}")
+    return None
+
+
+def saw_maps(result):
+    seen = result["debugfs"]
+    if seen["map_lines"] < N or seen["ids"] < N:
+        return (f"the debugfs files show {seen['map_lines']} maps and "
+                f"{seen['ids']} ids, not {N} or more")
+    return saw_groups(result)
+
+
+def saw_no_groups(result):
+    """Without kmem accounting every object is the root's."""
+    seen = result["debugfs"]
+    if seen["memcg_lines"] or not seen["objects_before"]:
+        return (f"the debugfs files show {seen['objects_before']} objects, and "
+                f"those of {seen['memcg_lines']} groups: nokmem had no effect")
+    return None
+
+
+def on_four_nodes(result):
+    if result["nodes"] != "0-3":
+        return f"the guest has the NUMA nodes {result['nodes'] or 'none'}"
+    return called_few(result, 4)
+
+
+def called_all(result):
+    total = calls(result, "do_shrink_slab")
+    if total is None:
+        return "the calls of do_shrink_slab could not be counted"
+    if total < N * N:
+        return f"only {total} calls: not every shrinker for every group"
+    return None
+
+
+def called_few(result, nodes=1):
+    """With nothing in the groups, drop_caches calls the shrinkers that know
+    nothing of them, however many groups there are. The C implementation calls one
+    for each group that ever had an object."""
+    total = calls(result, "do_shrink_slab")
+    if total is None:
+        return "the calls of do_shrink_slab could not be counted"
+    if not result["series"]["emptied"][0]:
+        return "the groups could not be emptied"
+    most = IDLE_CALLS * nodes
+    if total > most:
+        return f"{total} calls when idle, not {most} or less: the maps don't " \
+               "follow the objects"
+    return None
+
+
+def called_for_each(result):
+    """That called_few() tells the two implementations apart."""
+    if not called_few(result):
+        return "what tells whether maps follow the objects is satisfied with C"
+    total = calls(result, "do_shrink_slab")
+    if not total or total < N:
+        return f"{total} calls in C, not {N} or more"
+    return None
+
+
+def tools_agree(result):
+    """What the tools say of the groups, each of which was given objects."""
+    by_path = {group["path"]: group for group in result["maps"]}
+    for number in range(N):
+        path = f"/g{number}"
+        group = by_path.get(path)
+        if not group or group["objects"] < result["objects"] or \
+           not group["shrinkers"] or not group["map_bytes"]:
+            return f"memcg_shrinker_maps.py says of {path}: {group}"
+        if not any(line.endswith(f" {path}") for line in result["table"]):
+            return f"the table of memcg_shrinker_maps.py lacks {path}"
+        if not any(line.endswith(path) for line in result["shrinkers"]):
+            return f"memcg_shrinker.py of the kernel lacks {path}"
+    return None
+
+
+# Objects of 1 KiB that a group and its mount bring at most. With maps in Rust, which
+# have none, it is one, as /proc/slabinfo says.
+OTHERS = 2
+
+
+def within(name, number, found):
+    if not found["low"] <= number <= found["high"]:
+        return (f"shrinker_map_cost.py estimates {name} as {found['low']} to "
+                f"{found['high']}: there are {number}")
+    return None
+
+
+def units_agree(result):
+    """The units that C has, against what the tool expects of ids and groups."""
+    for found in result["costs"]:
+        least, most = (-(-found["ids"][end] // 64) * found["cgroups"][end]
+                       for end in ("low", "high"))
+        # The root had one before.
+        grown = {"low": least - 1, "high": most + OTHERS * result["groups"]}
+        wrong = within("objects in kmalloc-1k", result["grown"], grown)
+        if wrong:
+            return wrong
+    return None
+
+
+def costs_agree(result, stock):
+    """Of both kernels what is read must be what is estimated, with debugfs and
+    without; and what stock's estimate says of this one must be so."""
+    wrong = units_agree(stock)
+    if wrong:
+        return wrong
+    stats = result["stats"]
+    for found in result["costs"] + stock["costs"]:
+        wrong = (within("groups", result["groups"] + 1, found["cgroups"]) or
+                 within("ids", stats["ids"], found["ids"]) or
+                 within("bytes of maps", stats["bytes"], found["mm_reclaim_bytes"]))
+        if wrong:
+            return wrong
+    seen = [found["implementation"] for found in result["costs"] + stock["costs"]]
+    if seen != ["rust", "rust", "c", "c"]:
+        return f"shrinker_map_cost.py takes the kernels for {seen}"
+    if result["costs"][0]["mm_reclaim_bytes"]["how"] != "read":
+        return "shrinker_map_cost.py does not read the totals"
+    return None
+
+
+def queued_once(result):
+    """A file that is queued for splitting already needs no bits."""
+    if result["huge_kib"] < 2 * 2048 * result["files"]:
+        return f"tmpfs has only {result['huge_kib']} KiB in huge pages"
+    if result["calls"] != result["files"]:
+        return (f"bits were set {result['calls']} times for {result['files']} "
+                "files")
+    return None
+
+
+def soft_limit(name, *workload, variant=DEBUG, memory=1280, **more):
+    """With all that the kernel can check; the guest fails if a check does."""
+    return Boot(f"soft limits: {name}", variant, workload=workload, memory=memory,
+                cgroup="v1", initramfs=soft_limit_guest.build,
+                disks=soft_limit_guest.disks, timeout=300, **more)
+
+
+# What reclaim may take longer than on stock because of groups in excess.
+MOST_SCANNED = 1.5
+
+
+def scans_no_more(result, stock):
+    """Pages scanned for each that was freed for others than who reads it again at
+    once: how many of these there are depends on how far kswapd runs ahead."""
+    numbers = []
+    for each in (result, stock):
+        scanned, reclaimed, trickled = (
+            each["series"][key][0] for key in ("scanned", "reclaimed", "trickled"))
+        if reclaimed <= trickled:
+            return f"{reclaimed} pages were reclaimed, and {trickled} read meanwhile"
+        numbers.append(scanned / (reclaimed - trickled))
+    found, other = numbers
+    if found > MOST_SCANNED * other:
+        return (f"{found:.2f} pages were scanned for each that was freed, and "
+                f"{other:.2f} on stock: {found / other:.2f} times as many")
+    return None
+
+
+def ended_alike(_result, _stock):
+    """The workload has checked it. How many pages are scanned on the way to a
+    kill depends on time. With MGLRU, stock leaves a group alone whose pages it
+    could not have, and a first pass does not: that takes more than MOST_SCANNED."""
+
+
+def beside_trickle(name, check, *workload):
+    """The same on stock, where there are no soft limits."""
+    return soft_limit(name, "--no-swap", "--pause", "0", *workload, variant="rust",
+                      memory=1024, against="stock", check=check)
+
+
+BOOTS = (
+    Boot("default"),
+    Boot("groups with nothing in them", workload=IDLE, check=called_few),
+    Boot("the same with C, for comparison", variant="stock", workload=IDLE,
+         check=called_for_each),
+    Boot("cgroup_disable=memory", kernel=("cgroup_disable=memory",),
+         workload=("--any",), cgroup=WITHOUT_MEMORY),
+    Boot("cgroup.memory=nokmem", kernel=("cgroup.memory=nokmem",),
+         workload=("--shrinker-debug",), check=saw_no_groups),
+    Boot("cgroup v1", workload=("--v1",), cgroup="v1"),
+    Boot("debugfs", workload=("--shrinker-debug",), check=saw_maps),
+    Boot("debugfs, cgroup_disable=memory",
+         kernel=("cgroup_disable=memory",),
+         workload=("--any", "--shrinker-debug"), cgroup=WITHOUT_MEMORY),
+    Boot("tools/cgroup, run by Python",
+         initramfs=lambda: python_guest.build("tools.py"),
+         check=tools_agree),
+    Boot("shrinker_map_cost.py, and stock", variant="rust", against="stock",
+         initramfs=lambda: python_guest.build("map_cost.py"),
+         check=costs_agree),
+    Boot("tmpfs with huge pages",
+         initramfs=lambda: python_guest.build("huge_tmpfs.py"),
+         check=queued_once),
+    Boot("4 NUMA nodes", kernel=("numa=fake=4",), workload=IDLE,
+         check=on_four_nodes),
+    Boot("mm_reclaim=verify", variant="verify", kernel=("mm_reclaim=verify",)),
+    Boot("mm_reclaim=verify, cgroup v1", variant="verify",
+         kernel=("mm_reclaim=verify",), workload=("--v1",), cgroup="v1"),
+    Boot("mm_reclaim=exhaustive", variant="verify",
+         kernel=("mm_reclaim=exhaustive",), check=called_all),
+    Boot("memcg_soft_limit=1, cgroup_disable=memory",
+         kernel=("memcg_soft_limit=1", "cgroup_disable=memory"),
+         workload=("--any",), cgroup=WITHOUT_MEMORY),
+    Boot("memcg_soft_limit=1", kernel=("memcg_soft_limit=1",), workload=IDLE,
+         check=called_few),
+    soft_limit("files and the sysctl", "knob"),
+    soft_limit("switched on late", "late"),
+    soft_limit("only a parent is in excess", "parent"),
+    soft_limit("only a parent is in excess, MGLRU", "--lru", "mglru", "parent"),
+    soft_limit("everybody is refused", "refused"),
+    soft_limit("everybody is refused, MGLRU", "--lru", "mglru", "refused"),
+    soft_limit("memory that can't be reclaimed", "unreclaimable"),
+    soft_limit("memory that can't be reclaimed, MGLRU", "--lru", "mglru",
+               "unreclaimable"),
+    soft_limit("page cache that can't be reclaimed", "--pinned", "unreclaimable"),
+    soft_limit("page cache that can't be reclaimed, MGLRU", "--pinned", "--lru",
+               "mglru", "unreclaimable"),
+    beside_trickle("a trickle beside cold page cache", scans_no_more, "trickles"),
+    beside_trickle("a trickle beside cold page cache, MGLRU", ended_alike,
+                   "--lru", "mglru", "trickles"),
+    beside_trickle("a trickle, and no memory left", ended_alike, "rescue"),
+    beside_trickle("a trickle, and no memory left, MGLRU", ended_alike, "--lru",
+                   "mglru", "rescue"),
+    soft_limit("groups come and go", "come_and_go"),
+    soft_limit("groups come and go, MGLRU", "--lru", "mglru", "come_and_go"),
+)
+
+
+def run(boot, variant, options):
+    """Boots it on a kernel, and returns its result."""
+    arm = arms.Arm(variant, variant, "", "")
+    arms.check_images([arm])
+    machine = qemu.Machine(options.accel, boot.memory, 2, disks=boot.disks())
+    result = arms.boot(arm, machine, boot.initramfs(), N, log_name(boot, variant),
+                       boot.workload, boot.kernel, boot.timeout,
+                       boot.cgroup != WITHOUT_MEMORY)
+    if result["cgroup"] != boot.cgroup:
+        raise arms.BenchError(f"the workload ran on cgroup {result['cgroup']}, see "
+                              f"{shown(LOGS / log_name(boot, variant))}.log")
+    return result
+
+
+def log_name(boot, variant):
+    name = "boot-" + "".join(c if c.isalnum() else "-" for c in boot.name)
+    return f"{name}-{variant}" if boot.against == variant else name
+
+
+def try_boot(boot, variant, options):
+    """Returns what is wrong, or None."""
+    variant = boot.variant or variant
+    try:
+        others = [run(boot, boot.against, options)] if boot.against else []
+        wrong = boot.check(run(boot, variant, options), *others)
+    except arms.BenchError as error:
+        return str(error)
+    log = LOGS / log_name(boot, variant)
+    return f"{wrong}, see {shown(log)}.log" if wrong else None
+
+
+def boots():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--variant", choices=("rust", "stock"), default="rust",
+                        help="the kernel to boot (default: %(default)s); the "
+                             "mm_reclaim= modes need the variant verify")
+    parser.add_argument("--part", choices=(DEBUG, "others"),
+                        help="only those on the kernel debug, or all others")
+    parser.add_argument("--accel", choices=("kvm", "tcg"), default="tcg")
+    options = parser.parse_args()
+
+    qemu.check()
+    # The modes of the oracle are no part of the stock kernel.
+    todo = [boot for boot in BOOTS if options.variant == "rust" or not boot.variant]
+    if options.part:
+        todo = [boot for boot in todo
+                if (boot.variant == DEBUG) == (options.part == DEBUG)]
+    progress = Progress(len(todo))
+    failed = 0
+    for boot in todo:
+        progress.next(boot.name)
+        wrong = try_boot(boot, options.variant, options)
+        progress.done(f"FAIL: {wrong}" if wrong else "ok")
+        failed += bool(wrong)
+    record("boots", len(todo) - failed, failed)
+    print(f"{len(todo) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    main(boots)

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Runs kernels that look for faults of their own, each with the KUnit suites, the
+torture test and a short bench and, for data races, a guest in which objects come to
+lists and go. Whatever they report fails, but for the data races of stock code in
+tests/sanitize/races.toml. On a kernel with the C implementation all races are stock's:
+they are only listed.
+"""
+
+import argparse
+import dataclasses
+import os
+import subprocess
+import sys
+
+from harness import (
+    arms, initramfs, kunit_guest, python_guest, qemu, races, races_selftest)
+from harness.common import LOGS, QUICK, RESULTS, ROOT, Progress, main, record, shown
+from tests.sanitize import sanitizers
+from tests.sanitize.sanitizers import SANITIZERS
+
+RUN_TEST = ROOT / "tests/run"
+PARTS = ("kunit", "bench", "lists", "torture")
+DEFAULT = ("debug", "kcsan-suites")
+
+
+def parse_options():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kernel", action="append", choices=SANITIZERS,
+                        help="may be given again (default: "
+                             f"{' and '.join(DEFAULT)})")
+    parser.add_argument("--parts", default=",".join(PARTS),
+                        help="default: %(default)s")
+    parser.add_argument("--duration", type=int, metavar="SECONDS",
+                        default=int(os.environ.get("DURATION") or
+                                    (60 if QUICK else 300)),
+                        help="of the torture test, for both versions of "
+                             "cgroups (default: %(default)s, or DURATION)")
+    parser.add_argument("--race-ms", type=int, default=500 if QUICK else 1500,
+                        help="of each race of the suites (default: %(default)s)")
+    parser.add_argument("--n", type=int, default=100 if QUICK else 500,
+                        help="groups of the bench (default: %(default)s)")
+    parser.add_argument("--lists-seconds", type=int, default=30 if QUICK else 120,
+                        help="of objects on lists (default: %(default)s)")
+    parser.add_argument("--cpus", type=int, default=2,
+                        help="of each guest (default: %(default)s)")
+    parser.add_argument("--accel", choices=("kvm", "tcg"), default="tcg")
+    options = parser.parse_args()
+    for name in options.parts.split(","):
+        if name not in PARTS:
+            parser.error(f"there is no {name}; there are {', '.join(PARTS)}")
+    return options
+
+
+def applies(part, sanitizer):
+    """Whether a part can find anything in a kernel that nothing else does."""
+    if part == "kunit":
+        return sanitizer.arm.implementation == "rust"
+    # Their objects come and go in the torture test, too.
+    return part != "lists" or sanitizer.instrumented
+
+
+def run_kunit(sanitizer, arm, options, name):
+    passed = kunit_guest.run(
+        arm, qemu.Machine(options.accel, 1024, options.cpus),
+        initramfs.build_initramfs(), name, options.race_ms, 1200)
+    sanitizers.check_alive(sanitizer, name)
+    return f"{passed} cases"
+
+
+def run_bench(sanitizer, arm, options, name):
+    result = arms.boot(arm, qemu.Machine(options.accel, 1536, options.cpus),
+                       initramfs.build_initramfs(), options.n, name,
+                       timeout=600)
+    sanitizers.check_alive(sanitizer, name)
+    return f"{options.n} groups, {result['guest_seconds']:.0f} s"
+
+
+def run_lists(sanitizer, arm, options, name):
+    seconds = options.lists_seconds
+    result = arms.boot(arm, qemu.Machine(options.accel, 1024, options.cpus),
+                       python_guest.build("lists.py"), 2, name,
+                       ("--duration", str(seconds)), timeout=seconds * 3 + 300)
+    sanitizers.check_alive(sanitizer, name)
+    return (f"{seconds} s, {result['added']} objects came, {result['groups_gone']} "
+            f"groups went, and all was reclaimed {result['shrunk']} times")
+
+
+def run_torture(sanitizer, arm, options, name):
+    """The test is a program of its own, with its own progress and count."""
+    counted = RESULTS / "torture"
+    counted.unlink(missing_ok=True)
+    for old in LOGS.glob("torture-*.log"):
+        old.unlink()
+    done = subprocess.run(
+        [sys.executable, str(RUN_TEST), "torture", "--variant", arm.variant,
+         "--duration", str(options.duration), "--cpus", str(options.cpus),
+         "--accel", options.accel, "--args", sanitizer.args,
+         *(["--leaks"] if sanitizer.leaks else ())],
+        capture_output=True, text=True, check=False)
+    logs = [log.rename(LOGS / f"{name}-{log.name}")
+            for log in sorted(LOGS.glob("torture-*.log"))]
+    # Its cases count as one here.
+    counted.unlink(missing_ok=True)
+    if done.returncode:
+        raise arms.BenchError(f"{done.stdout}{done.stderr}, now "
+                              f"{', '.join(map(shown, logs))}")
+    for log in logs:
+        sanitizers.check_alive(sanitizer, log.stem)
+    return f"{options.duration} s\n{done.stdout.rstrip()}"
+
+
+RUN = {"kunit": run_kunit, "bench": run_bench, "lists": run_lists,
+       "torture": run_torture}
+
+
+def reported(name, vmlinux):
+    """The data races in the consoles of one part: their names, and the text of
+    those that are not let pass."""
+    passed, ours = {}, []
+    for log in sorted(LOGS.glob(f"{name}*.log")):
+        for report in races.split(log.read_text(errors="replace"))[0]:
+            if races.is_known(report, vmlinux):
+                passed[report.name] = passed.get(report.name, 0) + 1
+            else:
+                ours.append(f"{shown(log)}:\n{races.explained(report, vmlinux)}")
+    return passed, ours
+
+
+def sanitize():
+    options = parse_options()
+    qemu.check()
+    chosen = [SANITIZERS[name] for name in options.kernel or DEFAULT]
+    todo = [(sanitizer, part) for sanitizer in chosen
+            for part in PARTS
+            if part in options.parts.split(",") and applies(part, sanitizer)]
+    arms.check_images([each.arm for each in chosen])
+    races.known()
+    races_selftest.run()
+    for sanitizer in chosen:
+        sanitizers.check_instrumented(sanitizer)
+    for old in LOGS.glob("sanitize-*.log"):
+        old.unlink()
+    progress = Progress(len(todo))
+    passed = failed = 0
+    for sanitizer, part in todo:
+        arm = sanitizer.arm
+        if arm.implementation == "rust" and part != "kunit":
+            arm = dataclasses.replace(arm, args=f"{arm.args} mm_reclaim=verify")
+        name = f"sanitize-{sanitizer.variant}-{part}"
+        progress.next(f"{part} on {sanitizer.variant} ({sanitizer.about})")
+        try:
+            done = RUN[part](sanitizer, arm, options, name)
+        except arms.BenchError as error:
+            done, wrong = None, error
+        else:
+            wrong = None
+        let_pass, ours = reported(name, arm.vmlinux)
+        for text in ours:
+            print(f"\n{text}")
+        if wrong or ours:
+            progress.done(f"FAIL: {wrong or 'data races'}")
+            failed += 1
+        else:
+            progress.done(done)
+            passed += 1
+        why = "of stock code" if races.is_stock(arm.vmlinux) else \
+            "let pass, as races.toml says"
+        for race, count in sorted(let_pass.items()):
+            print(f"    {why}: {count} {race}")
+    record("sanitize", passed, failed)
+    print(f"{passed} passed, {failed} failed; consoles: "
+          f"{shown(LOGS)}/sanitize-*.log")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    main(sanitize)

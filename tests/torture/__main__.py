@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Tortures a kernel with all of its checks on, and the oracle: everything at
+once, at random, and at the end nothing may be left.
+
+DURATION is in seconds, for all guests together; on a slow host it takes up to five
+times as long, until each kind of step was done. The same SEED does the same things in the
+same order in each process, but not at the same time, and but for what is tried again
+because it was not done yet.
+"""
+
+import argparse
+import dataclasses
+import os
+import random
+
+from guest.torturer import MOST_DURATIONS, steps_of
+from harness import arms, python_guest, qemu
+from harness.common import LOGS, BenchError, Progress, main, record, shown
+
+# Beside the duration: to boot, to clean up, and to settle.
+SPARE = 600
+CASES = (("cgroup v2", ()), ("cgroup v1", ("--v1",)))
+# What the kernel must have counted, or else this has tortured nobody.
+NEEDED = {"v2": ("installs", "growths", "bits_visited", "bits_spurious"),
+          "v1": ("installs", "growths", "bits_visited", "bits_spurious",
+                 "excess_passes")}
+
+
+def parse_options():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--duration", type=int, metavar="SECONDS",
+                        default=int(os.environ.get("DURATION") or 180),
+                        help="default: %(default)s, or DURATION")
+    parser.add_argument("--seed", type=int,
+                        default=int(os.environ.get("SEED") or
+                                    random.randrange(1 << 31)),
+                        help="default: a new one each time, or SEED")
+    parser.add_argument("--case", metavar="TEXT", default="",
+                        help="only guests whose name contains this, such as v1")
+    parser.add_argument("--torturers", type=int, default=4,
+                        help="processes (default: %(default)s)")
+    parser.add_argument("--cpus", type=int, default=2,
+                        help="of a guest (default: %(default)s)")
+    parser.add_argument("--memory", type=int, default=512, metavar="MIB",
+                        help="of a guest (default: %(default)s)")
+    parser.add_argument("--variant", default="debug", choices=(
+        "debug", "verify", "kcsan-suites", "kcsan-stock"),
+                        help="default: %(default)s")
+    parser.add_argument("--args", default="", metavar="TEXT",
+                        help="more for the kernel's command line")
+    parser.add_argument("--leaks", action="store_true",
+                        help="look for lost memory with kmemleak (debug only)")
+    parser.add_argument("--accel", choices=("kvm", "tcg"), default="tcg")
+    options = parser.parse_args()
+    if options.leaks and options.variant != "debug":
+        parser.error(f"--leaks: the kernel {options.variant} has no kmemleak")
+    return options
+
+
+def listed(counts):
+    return ", ".join(f"{count} {name}" for name, count in sorted(counts.items())
+                     ) or "none"
+
+
+def report(result):
+    print(f"    steps: {listed(result['done'])}\n"
+          f"    refused: {listed(result['refused'])}\n"
+          f"    counted: {listed(result['counted'])}\n"
+          f"    out-of-memory kills: {result['oom_kills']}, of steps: "
+          f"{listed(result['killed'])}\n"
+          f"    at the beginning and at the end: {listed(result['balance'])}",
+          flush=True)
+
+
+def missing(result):
+    """What did not happen, and should have: each kind of step, with success, and
+    a process that was killed because the machine had no memory left."""
+    version, ours = result["cgroup"], result["implementation"] == "rust"
+    yield from (f"step {name}" for name in steps_of(version, ours)
+                if not result["done"].get(name))
+    if not result["killed"].get("brink") or not result["oom_kills"]:
+        yield "process that was killed for the machine's memory"
+    yield from (name for name in NEEDED[version]
+                if ours and not result["counted"].get(name))
+
+
+def did_too_little(result):
+    names = list(missing(result))
+    return f"no {', no '.join(names)}: give it more time" if names else None
+
+
+def check_judge():
+    """Shows that it sees what is missing."""
+    for version, needed in NEEDED.items():
+        good = {"cgroup": version, "implementation": "rust", "oom_kills": 1,
+                "killed": {"brink": 1},
+                "done": dict.fromkeys(steps_of(version, True), 1),
+                "counted": dict.fromkeys(needed, 1)}
+        bad = [{**good, "oom_kills": 0}, {**good, "killed": {"memory": 1}}]
+        bad += [{**good, kind: {**good[kind], name: 0}}
+                for kind in ("done", "counted") for name in good[kind]]
+        if did_too_little(good) or not all(map(did_too_little, bad)):
+            raise BenchError("what a torture test must have done is judged wrong")
+
+
+def torture():
+    options = parse_options()
+    check_judge()
+    qemu.check()
+    leaks = options.leaks
+    arm = arms.Arm(options.variant, options.variant, "", "")
+    arm = dataclasses.replace(arm, args=" ".join(filter(None, (
+        "mm_reclaim=verify" if arm.implementation == "rust" else "",
+        "kmemleak=on" if leaks else "", options.args))))
+    arms.check_images([arm])
+    machine = qemu.Machine(options.accel, options.memory, options.cpus)
+    cases = [case for case in CASES if options.case in case[0]]
+    if not cases:
+        raise BenchError(f"no guest is called \"{options.case}\": there are "
+                         f"{', '.join(name for name, _ in CASES)}")
+    duration = options.duration // len(cases)
+    progress = Progress(len(cases))
+    failed = 0
+    for name, arguments in cases:
+        progress.next(f"{name}, {duration} s, SEED={options.seed}")
+        try:
+            result = arms.boot(
+                arm, machine, python_guest.build("torture.py"),
+                options.torturers, f"torture-{name.replace(' ', '-')}",
+                (*arguments, *(["--leaks"] if leaks else ()), "--seed",
+                 str(options.seed), "--duration", str(duration)), (),
+                duration * MOST_DURATIONS + SPARE)
+        except arms.GuestFailed as error:
+            progress.done(f"FAIL: {error}")
+            failed += 1
+            continue
+        wrong = did_too_little(result)
+        progress.done(f"FAIL: {wrong}" if wrong else
+                      f"ok, {result['guest_seconds']:.0f} s")
+        failed += bool(wrong)
+        report(result)
+    record("torture", len(cases) - failed, failed)
+    print(f"{len(cases) - failed} passed, {failed} failed; consoles: "
+          f"{shown(LOGS)}/torture-*.log")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    main(torture)
