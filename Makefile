@@ -4,12 +4,10 @@
 
 VARIANT ?= rust
 ARCH ?= x86_64
-KERNELS ?= debug kcsan-suites
-SELFTESTS = $(addprefix $(if $(QUICK),ext2-,selftests-),stock rust)
 
 # Given to the scripts if set; this make's own flags are not for the kernel's.
 export KSRC QUICK N DURATION SEED FILTER
-unexport MAKEFLAGS MFLAGS MAKEOVERRIDES VARIANT ARCH KERNELS SELFTESTS CONFIGS PART
+unexport MAKEFLAGS MFLAGS MAKEOVERRIDES VARIANT ARCH KERNELS CONFIGS PART
 
 .PHONY: help deps tree kernel kernels kunit test suites mutants-check mutants \
 	bench bench-scale bench-softlimit bench-untrusted bench-profile debug-kernel boots \
@@ -23,15 +21,14 @@ help: ## this list
 deps: ## install what is missing (Debian 12 or 13), or say what it is
 	@scripts/deps
 
-tree: ## prepare build/linux; KSRC=/path/to/linux-7.3.y takes that source
+tree: ## prepare build/linux; KSRC=/path/to/linux takes that source
 	@scripts/tree
 
-kernel: tree ## build one kernel: VARIANT=rust|stock|verify|inline|debug ARCH=x86_64|um
+kernel: tree ## build one kernel: VARIANT=NAME ARCH=x86_64|um|arm64; scripts/kernel lists them
 	@scripts/kernel $(VARIANT) $(ARCH)
 
 kernels: tree ## build the bench's kernels: stock, rust and verify
-	@set -e; for variant in stock rust verify; do \
-		scripts/kernel $$variant x86_64; done
+	@scripts/kernels bench
 
 kunit: tree ## run the KUnit suites on one ARCH=x86_64|um|arm64; FILTER='mm_reclaim_iter*'
 	@$(if $(filter arm64,$(ARCH)),scripts/deps arm64)
@@ -41,7 +38,7 @@ test: deps tree ## run the KUnit suites on x86_64
 	@scripts/kunit x86_64
 
 suites: deps tree ## run the KUnit suites with 4 CPUs, on a kernel without sanitizers
-	@scripts/kernel suites x86_64
+	@scripts/kernels suites
 	@tests/run suites
 
 mutants-check: tree ## check, in seconds, that the mutants still fit the code
@@ -67,7 +64,7 @@ bench-profile: deps kernels ## count instructions of hot paths, and of RCU secti
 	@bench/run profile
 
 debug-kernel: tree
-	@scripts/kernel debug x86_64
+	@scripts/kernels failinject
 
 boots: deps kernels $(if $(filter others,$(PART)),,debug-kernel) ## boot the Rust kernel in each way in which it must work
 	@tests/run boots $(addprefix --part ,$(PART))
@@ -78,17 +75,16 @@ failinject: deps debug-kernel ## let each allocation fail once; QUICK=1 is short
 torture: deps debug-kernel ## everything at once, at random; DURATION=SECONDS, SEED=NUMBER
 	@tests/run torture
 
-mutants-debug: deps debug-kernel ## show that torture and its like catch deliberate bugs
-	@scripts/kernel ext2-stock x86_64
+mutants-debug: deps tree ## show that torture and its like catch deliberate bugs
+	@scripts/kernels mutants-debug
 	@tests/mutants/run-debug
 
 selftests: deps tree ## the kernel's own selftests on stock and rust, compared; QUICK=1 is short
-	@set -e; for variant in $(SELFTESTS); do \
-		scripts/kernel $$variant x86_64; done
+	@scripts/kernels "selftests$(if $(QUICK), QUICK)"
 	@tests/run selftests
 
 sanitize: deps tree ## run kernels that look for faults: lockdep, KASAN, KCSAN; QUICK=1 is short
-	@set -e; for variant in $(KERNELS); do scripts/kernel $$variant x86_64; done
+	@scripts/kernels sanitize $(KERNELS)
 	@tests/run sanitize $(addprefix --kernel ,$(KERNELS))
 
 litmus: tree ## prove the protocols by the kernel's memory model, with herd7

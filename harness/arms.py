@@ -1,90 +1,36 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The kernels that are compared, and one run of the workload in a guest."""
+"""One run of a workload in a guest of an arm, and what may be wrong with it."""
 
-import dataclasses
 import json
 import re
 
 from harness import qemu, races, splats, stale_code, stale_code_selftest
-from harness.common import BUILD, LOGS, BenchError, shown, tail
+from harness.common import LOGS, BenchError, shown, tail
+from harness.kernels import OWN_OPTION
 
-# Only these may differ between the configurations.
-OWN_OPTION = r"CONFIG_MEMCG_SHRINKER_RUST"
-# And these where helpers are inlined, which takes a rustc of clang's LLVM
-# version: often an older one, with other features that Kconfig asks for.
-INLINE_OPTION = OWN_OPTION + r"|CONFIG_RUST_INLINE_HELPERS$|CONFIG_RUSTC_"
 MARK = "# MM_RECLAIM_JSON "
 EXIT = "MM_RECLAIM_EXIT "
-
-
-def vmlinux_of(image):
-    """What an image of x86_64 was made of."""
-    return image.parents[3] / "vmlinux"
-
-
-@dataclasses.dataclass(frozen=True)
-class Arm:
-    """One of the kernels that are compared."""
-    name: str
-    variant: str
-    args: str
-    about: str
-    own_option: str = OWN_OPTION
-
-    @property
-    def implementation(self):
-        """What the kernel has to have, as a guest would call it."""
-        return "c" if self.variant.split("-")[-1] == "stock" else "rust"
-
-    @property
-    def image(self):
-        return BUILD / f"x86_64-{self.variant}/arch/x86/boot/bzImage"
-
-    @property
-    def vmlinux(self):
-        return vmlinux_of(self.image)
-
-    @property
-    def config(self):
-        return BUILD / f"x86_64-{self.variant}/.config"
-
-
-ARMS = {arm.name: arm for arm in (
-    Arm("stock", "stock", "", "the C implementation"),
-    Arm("again", "stock", "", "the C implementation once more, to see how much two "
-        "runs of it differ"),
-    Arm("rust", "rust", "", "this project"),
-    Arm("exhaustive", "verify", "mm_reclaim=exhaustive",
-        "this project ignoring its maps: every shrinker for every group, "
-        "as before 4.19"),
-    Arm("inline", "inline", "", "this project with the kernel's C helpers "
-        "inlined (CONFIG_RUST_INLINE_HELPERS)", INLINE_OPTION),
-    Arm("off", "rust", "memcg_soft_limit=0", "this project, soft limits off"),
-    Arm("on", "rust", "memcg_soft_limit=1", "this project, soft limits on"),
-)}
-VERIFY = Arm("verify", "verify", "mm_reclaim=verify",
-             "this project asking every shrinker that a map calls empty")
 
 
 def check_images(arms):
     # All guests are started by start().
     stale_code_selftest.run()
     for arm in arms:
-        if not arm.image.is_file():
-            raise BenchError(f"{shown(arm.image)} is missing: run 'make kernel "
-                             f"VARIANT={arm.variant} ARCH=x86_64'")
+        if not arm.kernel.image.is_file():
+            raise BenchError(f"{shown(arm.kernel.image)} is missing: run 'make kernel "
+                             f"VARIANT={arm.kernel.name} ARCH=x86_64'")
 
 
-def options(arm, own_option):
+def options(kernel, own_option):
     """The kernel's configuration, as a dictionary without its own options.
 
     Those that are not set may be left out: they are, where nothing offers them.
     """
     found = {}
     try:
-        text = arm.config.read_text()
+        text = kernel.config.read_text()
     except OSError as error:
-        raise BenchError(f"cannot read {shown(arm.config)}: {error.strerror}"
+        raise BenchError(f"cannot read {shown(kernel.config)}: {error.strerror}"
                          ) from None
     for line in text.splitlines():
         match = re.match(r"(CONFIG_\w+)=(.*)", line)
@@ -95,14 +41,15 @@ def options(arm, own_option):
 
 def check_configs(arms):
     """A comparison of kernels that differ elsewhere would be none."""
-    first, *others = sorted(arms, key=lambda arm: arm.own_option != OWN_OPTION)
-    for arm in others:
-        one, other = (options(each, arm.own_option) for each in (first, arm))
+    first, *others = sorted((arm.kernel for arm in arms),
+                            key=lambda kernel: kernel.own_option != OWN_OPTION)
+    for kernel in others:
+        one, other = (options(each, kernel.own_option) for each in (first, kernel))
         differ = sorted(name for name in one.keys() | other.keys()
                         if one.get(name) != other.get(name))
         if differ:
             raise BenchError(
-                f"the kernels {first.variant} and {arm.variant} differ in "
+                f"the kernels {first.name} and {kernel.name} differ in "
                 f"{', '.join(differ[:8])}: build both from the same "
                 "configuration")
 
@@ -135,8 +82,7 @@ def parse(console):
 
 def complaint(ended):
     """The first that the kernel says of what went wrong, or None."""
-    return splats.first(races.without_known(ended.console,
-                                            vmlinux_of(ended.kernel)))
+    return splats.first(races.without_known(ended.console, ended.kernel))
 
 
 def trouble(ended):
@@ -185,7 +131,7 @@ def start(arm, machine, initrd, log, arguments, timeout):
         "console=ttyS0 panic=-1 oops=panic slab_nomerge no_timer_check", arm.args,
         *arguments)))
     for retries in range(stale_code.RETRIES + 1):
-        ended = qemu.run(machine, arm.image, initrd, append, timeout, log)
+        ended = qemu.run(machine, arm.kernel, initrd, append, timeout, log)
         if retries == stale_code.RETRIES or \
            not stale_code.was_run(machine, ended, complaint(ended)):
             break
@@ -205,7 +151,7 @@ def boot(arm, machine, initrd, n, name, workload=(), kernel_args=(),
     ended, retries = start(arm, machine, initrd, log,
                            (*kernel_args, "--", f"-n {n} --json", *workload),
                            timeout)
-    without_maps = arm.implementation == "c" or not has_maps
+    without_maps = arm.kernel.implementation == "c" or not has_maps
     why = problem(ended, {**SKIPS, **(SKIPS_WITHOUT_MAPS if without_maps else {})})
     if why:
         raise GuestFailed(why, log, ended.console)
@@ -217,10 +163,10 @@ def boot(arm, machine, initrd, n, name, workload=(), kernel_args=(),
     if not result or result["n"] != n:
         raise GuestFailed("the guest printed no result", log, ended.console)
     # A build directory may still have the kernel that it was copied from.
-    if result["implementation"] != arm.implementation:
+    if result["implementation"] != arm.kernel.implementation:
         raise GuestFailed(
-            f"{shown(arm.image)} has the {result['implementation']} "
-            f"implementation: run 'make kernel VARIANT={arm.variant} "
+            f"{shown(arm.kernel.image)} has the {result['implementation']} "
+            f"implementation: run 'make kernel VARIANT={arm.kernel.name} "
             "ARCH=x86_64'", log, ended.console)
     result["arm"] = arm.name
     result["retries"] = retries

@@ -40,12 +40,12 @@ def run(arm, machine, initrd, name, duration_ms, timeout, more=SLOW):
         arm, machine, initrd, log,
         (*ARGUMENTS, *more, f"mm_reclaim_test.duration_ms={duration_ms}"),
         timeout)
-    console = races.without_known(ended.console, arm.vmlinux)
+    console = races.without_known(ended.console, arm.kernel)
     why, lines = arms.trouble(ended), ended.console
     if not why:
         failed, lines = first_failed(console)
         why = f"the case {failed} failed" if failed else \
-            next(kunit_check.complaints(console, arm.config), None)
+            next(kunit_check.complaints(console, arm.kernel.config), None)
     totals = [tuple(map(int, match.groups())) for match in SUITE.finditer(console)]
     if not why and not sum(passed for passed, _ in totals):
         why = "no case ran"

@@ -2,7 +2,7 @@
 """Draws memory use over time, as a guest sampled it: a panel for each arm and
 case of one round."""
 
-from harness.arms import ARMS
+from harness.kernels import ARMS
 from harness.stats import MIB
 
 # What a sample has after its time.

@@ -13,6 +13,7 @@ import subprocess
 import time
 
 from harness.common import BenchError
+from harness.kernels import Kernel
 
 QEMU = "qemu-system-x86_64"
 PR_SET_PDEATHSIG = 1
@@ -39,7 +40,7 @@ class Ended:
     timed_out: bool
     status: int
     console: str
-    kernel: pathlib.Path  # its image
+    kernel: Kernel
 
 
 def check():
@@ -73,7 +74,7 @@ def firmware():
     return []
 
 
-def command(machine, kernel, initrd, append):
+def command(machine, image, initrd, append):
     """`initrd` is None if the root file system is on a disk."""
     if machine.accel == "kvm":
         accel = ["-accel", "kvm", "-cpu", "host"]
@@ -84,7 +85,7 @@ def command(machine, kernel, initrd, append):
         accel += ["-icount", f"shift={machine.icount},sleep=off"]
     return [QEMU, "-M", "q35", "-nodefaults", *accel, *firmware(),
             "-m", str(machine.memory), "-smp", str(machine.cpus),
-            "-kernel", str(kernel), *(["-initrd", str(initrd)] if initrd else []),
+            "-kernel", str(image), *(["-initrd", str(initrd)] if initrd else []),
             "-append", append,
             "-display", "none", "-monitor", "none", "-serial", "stdio",
             "-no-reboot", *(["-plugin", machine.plugin] if machine.plugin else []),
@@ -100,7 +101,7 @@ def die_with_parent():
 def run(machine, kernel, initrd, append, timeout, log):
     """Boots a guest whose console goes to the file `log`."""
     log.parent.mkdir(parents=True, exist_ok=True)
-    args = command(machine, kernel, initrd, append)
+    args = command(machine, kernel.image, initrd, append)
     timed_out = False
     start = time.monotonic()
     with open(log, "w+b") as output:

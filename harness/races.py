@@ -67,9 +67,9 @@ class Report:
     def name(self):
         return f"{self.kind} in {' / '.join(self.functions)}"
 
-    def chains(self, vmlinux):
+    def chains(self, kernel):
         """For each access its places."""
-        return [chain(vmlinux, *top) for top in self.tops]
+        return [chain(kernel.vmlinux, *top) for top in self.tops]
 
 
 def base(name):
@@ -249,36 +249,36 @@ def known():
     return {key_of(entry["functions"], entry["lines"]): entry for entry in entries}
 
 
-def is_stock(vmlinux):
+def is_stock(kernel):
     """Whether it has the C implementation. As the series changes no code then, which
     ncheck shows, any race there is stock's."""
-    return vmlinux.parent.name.endswith("-stock")
+    return kernel.language == "C"
 
 
-def is_known(report, vmlinux, entries=None):
-    if is_stock(vmlinux):
+def is_known(report, kernel, entries=None):
+    if is_stock(kernel):
         return True
     listed = known() if entries is None else entries
     if any(map(is_ours, report.functions)):
         return False
-    chains = report.chains(vmlinux)
+    chains = report.chains(kernel)
     if any(is_ours(place.function) for places in chains for place in places):
         return False
     return key_of([base(name) for name, _ in report.tops],
                   [places[0].line for places in chains]) in listed
 
 
-def explained(report, vmlinux):
+def explained(report, kernel):
     """The text of a report, and the line of each access."""
     lines = [f"at {', inlined in '.join(place.line for place in places)}"
-             for places in report.chains(vmlinux)]
+             for places in report.chains(kernel)]
     return "\n".join([report.text, *lines])
 
 
-def without_known(console, vmlinux, entries=None):
+def without_known(console, kernel, entries=None):
     """The console without the reports that are let pass."""
     reports, rest = split(console)
     if not reports:
         return console
     return "\n".join([rest, *(report.text for report in reports
-                              if not is_known(report, vmlinux, entries))]) + "\n"
+                              if not is_known(report, kernel, entries))]) + "\n"

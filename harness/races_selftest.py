@@ -4,12 +4,13 @@
 import types
 
 from harness import races
-from harness.common import BUILD, BenchError
+from harness.common import BenchError
+from harness.kernels import KERNELS
 
 RULE = "=" * 66
 # Where what is ours fails, and where nothing is ours.
-RUST = BUILD / "x86_64-kcsan-suites/vmlinux"
-STOCK = BUILD / "x86_64-kcsan-stock/vmlinux"
+RUST = KERNELS["kcsan-suites"]
+STOCK = KERNELS["kcsan-stock"]
 # What the offset of report() stands for.
 OFFSET = 0x12
 

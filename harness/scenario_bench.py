@@ -101,7 +101,7 @@ def fit(case, arm, limit):
     """
     if case.memory <= limit:
         return case.memory, None
-    least = arm.variant != "stock" and case.least
+    least = arm.kernel.language != "C" and case.least
     if least and least <= limit:
         return limit, None
     return None, (f"{arm.name}, {case.label}: its guest needs "

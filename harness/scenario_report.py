@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Turns the results of a bench with scenarios into JSON and tables."""
 
-from harness.arms import ARMS
+from harness.kernels import ARMS
 from harness.goals import factor
 from harness.report import (
     coarse_clock, describe_host, goal_table, join, markdown, metric_row, summarize)

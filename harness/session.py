@@ -11,6 +11,7 @@ import sys
 
 from harness import arms, goals, goals_selftest, initramfs, qemu
 from harness.common import LOGS, OUT, ROOT, BenchError, record, tail
+from harness.kernels import ARMS
 
 
 def cpu_model():
@@ -52,7 +53,7 @@ def choose_arms(parser, names, known):
     if unknown:
         parser.error(f"--arms: there is no {', '.join(sorted(unknown))}; "
                      f"there are {', '.join(known)}")
-    return [arms.ARMS[name] for name in known if name in wanted]
+    return [ARMS[name] for name in known if name in wanted]
 
 
 def begin(options, logs):

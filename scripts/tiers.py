@@ -7,13 +7,15 @@ that they name; all others only need a CPU.
 
 import dataclasses
 
+from harness import kernels
+
 
 @dataclasses.dataclass(frozen=True)
 class Step:
     """One target, with the variables that it is made with."""
     target: str
     variables: tuple = ()
-    kernels: tuple = ()  # variants for x86_64 that must have been built
+    kernels: tuple = ()  # those for x86_64 that must have been built
     guests: bool = False
 
     @property
@@ -22,15 +24,17 @@ class Step:
         return " ".join((self.target, *self.variables))
 
 
-def guests(target, *variables, kernels):
-    return Step(target, variables, kernels, True)
+def guests(target, *variables, on):
+    return Step(target, variables, on, True)
 
 
 def kernel(variant):
     return Step("kernel", (f"VARIANT={variant}",))
 
 
-BENCH = ("stock", "rust", "verify")
+BENCH = tuple(kernels.used_by("bench"))
+SUITES = tuple(kernels.used_by("suites"))
+DEBUG = tuple(kernels.used_by("failinject"))
 
 # In an hour on two cores, with nothing built before: that is room for two kernels
 # built from nothing, and copies of one. The kernels come in the order in which guests
@@ -39,26 +43,26 @@ BENCH = ("stock", "rust", "verify")
 CI = (
     Step("rustavailable"),
     Step("docs-figures", ("CHECK=1",)),
-    *map(kernel, (*BENCH, "suites", "debug")),
+    *map(kernel, (*BENCH, *SUITES, *DEBUG)),
     Step("mutants-check"),
     Step("tools-check"),
     Step("lint"),
     Step("litmus"),
     Step("model", ("QUICK=1",)),
     Step("ncheck", ("QUICK=1",)),
-    Step("objcheck", kernels=("rust", "verify")),
+    Step("objcheck", kernels=tuple(kernels.used_by("objcheck"))),
 
-    guests("bench", "QUICK=1", kernels=BENCH),
-    guests("bench-scale", "QUICK=1", kernels=BENCH),
-    guests("suites", kernels=("suites",)),
-    guests("bench-softlimit", "QUICK=1", kernels=BENCH),
-    guests("bench-untrusted", "QUICK=1", kernels=BENCH),
-    guests("boots", "PART=others", kernels=BENCH),
-    guests("boots", "PART=debug", kernels=("debug",)),
-    guests("failinject", "QUICK=1", kernels=("debug",)),
+    guests("bench", "QUICK=1", on=BENCH),
+    guests("bench-scale", "QUICK=1", on=BENCH),
+    guests("suites", on=SUITES),
+    guests("bench-softlimit", "QUICK=1", on=BENCH),
+    guests("bench-untrusted", "QUICK=1", on=BENCH),
+    guests("boots", "PART=others", on=BENCH),
+    guests("boots", "PART=debug", on=DEBUG),
+    guests("failinject", "QUICK=1", on=DEBUG),
     # These run the torture test, and the suites with sanitizers.
     guests("sanitize", "KERNELS=debug", "QUICK=1", "DURATION=160",
-           kernels=("debug",)),
+           on=DEBUG),
 )
 
 # Everything, one after the other, as times are measured.

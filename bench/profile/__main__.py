@@ -11,6 +11,7 @@ import json
 from bench.profile import counting, report
 from harness import arms, qemu, session
 from harness.common import LOGS, OUT, QUICK, BenchError, Progress, main, shown
+from harness.kernels import KERNELS
 from harness.symbols import Symbols
 
 KNOWN = ("stock", "rust", "inline")
@@ -21,7 +22,7 @@ COMPARED = ("stock", "rust")
 def parse_options():
     # Not every machine has a rustc for it.
     default = [name for name in KNOWN
-               if name != "inline" or arms.ARMS[name].image.is_file()]
+               if name != "inline" or KERNELS[name].image.is_file()]
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--arms", default=",".join(default),
                         help="default: %(default)s; inline, too, once 'make "
@@ -51,7 +52,7 @@ def parse_options():
 
 def count(workload, arm, plugin, initrd, groups):
     """One guest's result, with what was counted in it."""
-    symbols = Symbols(arm.vmlinux)
+    symbols = Symbols(arm.kernel.vmlinux)
     name = f"{arm.name}-{workload.scenario}"
     points = counting.FOLDER / f"{name}.points"
     out = counting.FOLDER / f"{name}.counts"

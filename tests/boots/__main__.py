@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable
 
 from bench.scale import IDLE_CALLS
-from harness import arms, initramfs, python_guest, qemu, soft_limit_guest
+from harness import arms, initramfs, kernels, python_guest, qemu, soft_limit_guest
 from harness.common import LOGS, Progress, main, record, shown
 from harness.stats import calls
 
@@ -278,7 +278,7 @@ BOOTS = (
 
 def run(boot, variant, options):
     """Boots it on a kernel, and returns its result."""
-    arm = arms.Arm(variant, variant, "", "")
+    arm = kernels.alone(variant)
     arms.check_images([arm])
     machine = qemu.Machine(options.accel, boot.memory, 2, disks=boot.disks())
     result = arms.boot(arm, machine, boot.initramfs(), N, log_name(boot, variant),

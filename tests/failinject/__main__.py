@@ -4,12 +4,13 @@ for whatever that may break, and for lost memory."""
 
 import argparse
 
-from harness import arms, python_guest, qemu
+from harness import arms, kernels, python_guest, qemu
 from harness.common import LOGS, QUICK, BenchError, Progress, main, record, shown
 
 # A cache that SLUB checks has no sheaves, in which kmemleak may find a pointer to an
 # object long after that was allocated.
-ARM = arms.Arm("debug", "debug", "mm_reclaim=verify kmemleak=on slab_debug=FZP", "")
+ARM = kernels.alone(*kernels.used_by("failinject"),
+                    "mm_reclaim=verify kmemleak=on slab_debug=FZP")
 CASES = (("cgroup v2", ()), ("cgroup v1", ("--v1",)))
 QUICK_STRIDE = 8
 # What is only there on cgroup v1.

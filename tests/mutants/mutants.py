@@ -9,6 +9,8 @@ import subprocess
 import sys
 import tomllib
 
+from harness import kernels
+
 
 class Failed(Exception):
     """Something other than a mutant is wrong."""
@@ -76,6 +78,8 @@ def outdated(mutants, tree):
             words = [word for word in mutant['check'].split() if '=' not in word]
             if not (programs / words[0] / '__main__.py').is_file():
                 yield f'{name}: there is no tests/{words[0]}'
+        if mutant.get('kernel', 'debug') not in kernels.KERNELS:
+            yield f'{name}: there is no kernel {mutant["kernel"]}'
 
 
 def check(mutants, tree):

@@ -5,6 +5,7 @@ pointers lead to is not known, and is shown."""
 
 import argparse
 
+from harness import kernels
 from harness.common import main, record
 from tests.objcheck import checks, kernel, panics, selftest
 
@@ -72,9 +73,10 @@ def check(variant, everything):
 
 def parse_options():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("variants", nargs="*", default=["rust", "verify"],
+    parser.add_argument("variants", nargs="*", default=kernels.used_by("objcheck"),
                         metavar="VARIANT",
-                        help="kernels to check (default: rust verify)")
+                        help="kernels to check (default: "
+                             f"{' '.join(kernels.used_by('objcheck'))})")
     parser.add_argument("--all", action="store_true",
                         help="show all functions, not only the largest")
     parser.add_argument("--self-test", action="store_true",

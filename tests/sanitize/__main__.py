@@ -13,20 +13,19 @@ import subprocess
 import sys
 
 from harness import (
-    arms, initramfs, kunit_guest, python_guest, qemu, races, races_selftest)
+    arms, initramfs, kernels, kunit_guest, python_guest, qemu, races, races_selftest)
 from harness.common import LOGS, QUICK, RESULTS, ROOT, Progress, main, record, shown
 from tests.sanitize import sanitizers
-from tests.sanitize.sanitizers import SANITIZERS
 
 RUN_TEST = ROOT / "tests/run"
 PARTS = ("kunit", "bench", "lists", "torture")
-DEFAULT = ("debug", "kcsan-suites")
+DEFAULT = kernels.used_by("sanitize")
 
 
 def parse_options():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kernel", action="append", choices=SANITIZERS,
+    parser.add_argument("--kernel", action="append", choices=sanitizers.LOOKING,
                         help="may be given again (default: "
                              f"{' and '.join(DEFAULT)})")
     parser.add_argument("--parts", default=",".join(PARTS),
@@ -52,51 +51,58 @@ def parse_options():
     return options
 
 
-def applies(part, sanitizer):
+def applies(part, kernel):
     """Whether a part can find anything in a kernel that nothing else does."""
     if part == "kunit":
-        return sanitizer.arm.implementation == "rust"
+        return kernel.language == "Rust"
     # Their objects come and go in the torture test, too.
-    return part != "lists" or sanitizer.instrumented
+    return part != "lists" or sanitizers.is_instrumented(kernel)
 
 
-def run_kunit(sanitizer, arm, options, name):
+def with_oracle(arm, part):
+    """The suites turn it on and off themselves."""
+    if arm.kernel.language == "C" or part == "kunit":
+        return arm
+    return dataclasses.replace(arm, args=f"{arm.args} mm_reclaim=verify")
+
+
+def run_kunit(arm, options, name):
     passed = kunit_guest.run(
         arm, qemu.Machine(options.accel, 1024, options.cpus),
         initramfs.build_initramfs(), name, options.race_ms, 1200)
-    sanitizers.check_alive(sanitizer, name)
+    sanitizers.check_alive(arm.kernel, name)
     return f"{passed} cases"
 
 
-def run_bench(sanitizer, arm, options, name):
+def run_bench(arm, options, name):
     result = arms.boot(arm, qemu.Machine(options.accel, 1536, options.cpus),
                        initramfs.build_initramfs(), options.n, name,
                        timeout=600)
-    sanitizers.check_alive(sanitizer, name)
+    sanitizers.check_alive(arm.kernel, name)
     return f"{options.n} groups, {result['guest_seconds']:.0f} s"
 
 
-def run_lists(sanitizer, arm, options, name):
+def run_lists(arm, options, name):
     seconds = options.lists_seconds
     result = arms.boot(arm, qemu.Machine(options.accel, 1024, options.cpus),
                        python_guest.build("lists.py"), 2, name,
                        ("--duration", str(seconds)), timeout=seconds * 3 + 300)
-    sanitizers.check_alive(sanitizer, name)
+    sanitizers.check_alive(arm.kernel, name)
     return (f"{seconds} s, {result['added']} objects came, {result['groups_gone']} "
             f"groups went, and all was reclaimed {result['shrunk']} times")
 
 
-def run_torture(sanitizer, arm, options, name):
+def run_torture(arm, options, name):
     """The test is a program of its own, with its own progress and count."""
     counted = RESULTS / "torture"
     counted.unlink(missing_ok=True)
     for old in LOGS.glob("torture-*.log"):
         old.unlink()
     done = subprocess.run(
-        [sys.executable, str(RUN_TEST), "torture", "--variant", arm.variant,
+        [sys.executable, str(RUN_TEST), "torture", "--variant", arm.kernel.name,
          "--duration", str(options.duration), "--cpus", str(options.cpus),
-         "--accel", options.accel, "--args", sanitizer.args,
-         *(["--leaks"] if sanitizer.leaks else ())],
+         "--accel", options.accel, "--args", sanitizers.arm(arm.kernel.name).args,
+         *(["--leaks"] if "kmemleak" in arm.kernel.looks else ())],
         capture_output=True, text=True, check=False)
     logs = [log.rename(LOGS / f"{name}-{log.name}")
             for log in sorted(LOGS.glob("torture-*.log"))]
@@ -106,7 +112,7 @@ def run_torture(sanitizer, arm, options, name):
         raise arms.BenchError(f"{done.stdout}{done.stderr}, now "
                               f"{', '.join(map(shown, logs))}")
     for log in logs:
-        sanitizers.check_alive(sanitizer, log.stem)
+        sanitizers.check_alive(arm.kernel, log.stem)
     return f"{options.duration} s\n{done.stdout.rstrip()}"
 
 
@@ -114,48 +120,45 @@ RUN = {"kunit": run_kunit, "bench": run_bench, "lists": run_lists,
        "torture": run_torture}
 
 
-def reported(name, vmlinux):
+def reported(name, kernel):
     """The data races in the consoles of one part: their names, and the text of
     those that are not let pass."""
     passed, ours = {}, []
     for log in sorted(LOGS.glob(f"{name}*.log")):
         for report in races.split(log.read_text(errors="replace"))[0]:
-            if races.is_known(report, vmlinux):
+            if races.is_known(report, kernel):
                 passed[report.name] = passed.get(report.name, 0) + 1
             else:
-                ours.append(f"{shown(log)}:\n{races.explained(report, vmlinux)}")
+                ours.append(f"{shown(log)}:\n{races.explained(report, kernel)}")
     return passed, ours
 
 
 def sanitize():
     options = parse_options()
     qemu.check()
-    chosen = [SANITIZERS[name] for name in options.kernel or DEFAULT]
-    todo = [(sanitizer, part) for sanitizer in chosen
-            for part in PARTS
-            if part in options.parts.split(",") and applies(part, sanitizer)]
-    arms.check_images([each.arm for each in chosen])
+    chosen = [sanitizers.arm(name) for name in options.kernel or DEFAULT]
+    todo = [(arm, part) for arm in chosen for part in PARTS
+            if part in options.parts.split(",") and applies(part, arm.kernel)]
+    arms.check_images(chosen)
     races.known()
     races_selftest.run()
-    for sanitizer in chosen:
-        sanitizers.check_instrumented(sanitizer)
+    for arm in chosen:
+        sanitizers.check_instrumented(arm.kernel)
     for old in LOGS.glob("sanitize-*.log"):
         old.unlink()
     progress = Progress(len(todo))
     passed = failed = 0
-    for sanitizer, part in todo:
-        arm = sanitizer.arm
-        if arm.implementation == "rust" and part != "kunit":
-            arm = dataclasses.replace(arm, args=f"{arm.args} mm_reclaim=verify")
-        name = f"sanitize-{sanitizer.variant}-{part}"
-        progress.next(f"{part} on {sanitizer.variant} ({sanitizer.about})")
+    for arm, part in todo:
+        kernel = arm.kernel
+        name = f"sanitize-{kernel.name}-{part}"
+        progress.next(f"{part} on {kernel.name} ({kernel.about})")
         try:
-            done = RUN[part](sanitizer, arm, options, name)
+            done = RUN[part](with_oracle(arm, part), options, name)
         except arms.BenchError as error:
             done, wrong = None, error
         else:
             wrong = None
-        let_pass, ours = reported(name, arm.vmlinux)
+        let_pass, ours = reported(name, kernel)
         for text in ours:
             print(f"\n{text}")
         if wrong or ours:
@@ -164,7 +167,7 @@ def sanitize():
         else:
             progress.done(done)
             passed += 1
-        why = "of stock code" if races.is_stock(arm.vmlinux) else \
+        why = "of stock code" if races.is_stock(kernel) else \
             "let pass, as races.toml says"
         for race, count in sorted(let_pass.items()):
             print(f"    {why}: {count} {race}")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The kernels that look for faults of their own, and whether they really do."""
+"""What in a kernel looks for faults of its own, and whether it really does."""
 
 import dataclasses
 import re
 
-from harness import arms, tools
+from harness import kernels, tools
 from harness.common import BUILD, LOGS, BenchError, shown
 
 TREE = BUILD / "linux"
@@ -14,39 +14,43 @@ RUST = ("rust/mm_reclaim/mm_reclaim.o", "rust/kernel.o", "rust/helpers/helpers.o
 
 @dataclasses.dataclass(frozen=True)
 class Sanitizer:
-    """A kernel, and what it prints if it looks for faults."""
-    variant: str
-    about: str
-    alive: tuple
+    """What a kernel prints if it looks for faults."""
+    alive: tuple = ()
     instrumented: str = ""  # what its objects refer to
-    leaks: bool = False  # whether kmemleak can look for lost memory
     args: str = ""  # of the kernel's command line
 
-    @property
-    def arm(self):
-        return arms.Arm(self.variant, self.variant, self.args, self.about)
 
-    @property
-    def folder(self):
-        return BUILD / f"x86_64-{self.variant}"
-
-
-KCSAN_ALIVE = (r"kcsan: enabled early", r"kcsan: strict mode configured",
-               r"kcsan: selftest: (\d+)/\1 tests passed")
-SANITIZERS = {each.variant: each for each in (
-    Sanitizer("debug", "KASAN, lockdep, RCU, SLUB, debug objects, kmemleak",
-              (r"KernelAddressSanitizer initialized \(generic\)",
-               r"Lock dependency validator", r"RCU lockdep checking is enabled",
-               # Which is what it does if SLUB checks all caches.
-               r"unhashed kernel memory addresses"),
-              leaks=True, args="slab_debug=FZP"),
-    Sanitizer("kcsan-suites", "KCSAN, strict, with Rust", KCSAN_ALIVE, "__tsan_"),
-    Sanitizer("kcsan-stock", "KCSAN, strict, with the C implementation",
-              KCSAN_ALIVE, "__tsan_"),
-)}
+# By the names in harness/kernels.toml.
+SANITIZERS = {
+    "KASAN": Sanitizer((r"KernelAddressSanitizer initialized \(generic\)",)),
+    "lockdep": Sanitizer((r"Lock dependency validator",
+                          r"RCU lockdep checking is enabled")),
+    # Which is what it does if SLUB checks all caches.
+    "SLUB": Sanitizer((r"unhashed kernel memory addresses",), args="slab_debug=FZP"),
+    # It says nothing until it is asked.
+    "kmemleak": Sanitizer(),
+    "KCSAN": Sanitizer((r"kcsan: enabled early", r"kcsan: strict mode configured",
+                        r"kcsan: selftest: (\d+)/\1 tests passed"), "__tsan_"),
+}
+# Those that look for something, and that the torture test can run on.
+LOOKING = [name for name in kernels.used_by("torture") if kernels.KERNELS[name].looks]
 
 
-def watched(sanitizer):
+def of(kernel):
+    return [SANITIZERS[name] for name in kernel.looks]
+
+
+def arm(name):
+    kernel = kernels.KERNELS[name]
+    return kernels.alone(name, " ".join(filter(None, (each.args for each in of(kernel)))),
+                         kernel.about)
+
+
+def is_instrumented(kernel):
+    return any(each.instrumented for each in of(kernel))
+
+
+def watched(kernel):
     """The objects that must be instrumented: each C file of the series, and the
     Rust code where that is built."""
     listed = tools.run(
@@ -54,37 +58,36 @@ def watched(sanitizer):
          # zswap is not in these kernels.
          "--", "mm/*.c", "fs/*.c", "kernel/*.c", ":!mm/zswap.c"], shown(TREE))
     names = [name[:-2] + ".o" for name in listed.split()]
-    if sanitizer.arm.implementation == "c":
-        return [name for name in names if (sanitizer.folder / name).is_file()]
+    if kernel.language == "C":
+        return [name for name in names if (kernel.folder / name).is_file()]
     return [*names, *RUST]
 
 
-def check_instrumented(sanitizer):
+def check_instrumented(kernel):
     """A file that nobody added to the list of the watched would go unnoticed."""
-    if not sanitizer.instrumented:
-        return
-    mark = sanitizer.instrumented.encode()
-    bare = []
-    for name in watched(sanitizer):
-        path = sanitizer.folder / name
-        if not path.is_file():
-            raise BenchError(f"{shown(path)} is missing: run 'make kernel "
-                             f"VARIANT={sanitizer.variant}'")
-        # Symbols that it refers to are in its table of strings.
-        if mark not in path.read_bytes():
-            bare.append(name)
-    if bare:
-        raise BenchError(f"{', '.join(bare)} of {shown(sanitizer.folder)} is not "
-                         "instrumented: see KCSAN_WATCHED in "
-                         "tests/sanitize/kcsan.patch")
+    for mark in (each.instrumented.encode() for each in of(kernel)
+                 if each.instrumented):
+        bare = []
+        for name in watched(kernel):
+            path = kernel.folder / name
+            if not path.is_file():
+                raise BenchError(f"{shown(path)} is missing: run 'make kernel "
+                                 f"VARIANT={kernel.name}'")
+            # Symbols that it refers to are in its table of strings.
+            if mark not in path.read_bytes():
+                bare.append(name)
+        if bare:
+            raise BenchError(f"{', '.join(bare)} of {shown(kernel.folder)} is not "
+                             "instrumented: see KCSAN_WATCHED in "
+                             "tests/sanitize/kcsan.patch")
 
 
-def check_alive(sanitizer, name):
+def check_alive(kernel, name):
     """A sanitizer that is off finds nothing, which must not look like success."""
     log = LOGS / f"{name}.log"
     console = log.read_text(errors="replace")
-    for pattern in sanitizer.alive:
+    for pattern in (pattern for each in of(kernel) for pattern in each.alive):
         if not re.search(pattern, console):
-            raise BenchError(f"the kernel {sanitizer.variant} did not print "
+            raise BenchError(f"the kernel {kernel.name} did not print "
                              f"\"{pattern}\", so it may have looked for nothing; "
                              f"see {shown(log)}")

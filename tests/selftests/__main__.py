@@ -10,16 +10,16 @@ kernels, and must not fail more often on ours."""
 import argparse
 import dataclasses
 
-from harness import arms, qemu, session
+from harness import arms, kernels, qemu, session
 from harness.common import LOGS, OUT, QUICK, Progress, main, record, shown
 from tests.selftests import comparison, guests, ktap, selfcheck
 from tests.selftests.suites import SUITES, WHOLE
 
 # The bench's kernels with a file system have not all that the suites ask for, but are
 # soon built.
-PREFIX = "ext2-" if QUICK else "selftests-"
-ARMS = (arms.Arm("stock", f"{PREFIX}stock", "", "the C implementation"),
-        arms.Arm("rust", f"{PREFIX}rust", "", "this project"))
+ARMS = [kernels.Arm("stock" if kernel.language == "C" else "rust", kernel)
+        for kernel in map(kernels.KERNELS.get, kernels.used_by(
+            "selftests QUICK" if QUICK else "selftests"))]
 # On each kernel, for tests that depend on time. Of those that never fail on stock
 # this finds one that fails each second time on ours in 95 of 100 cases, one that
 # does each third time in 65.

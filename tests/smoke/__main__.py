@@ -5,13 +5,13 @@ import argparse
 
 from harness import arms, initramfs, qemu
 from harness.common import LOGS, Progress, main, shown
+from harness.kernels import ARMS
 from harness.stats import METRICS
 
 
 def smoke():
-    choices = {**arms.ARMS, "verify": arms.VERIFY}
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--arm", choices=choices, default="rust")
+    parser.add_argument("--arm", choices=ARMS, default="rust")
     parser.add_argument("--n", type=int, default=50)
     parser.add_argument("--memory", type=int, default=1024, metavar="MIB")
     parser.add_argument("--cpus", type=int, default=2)
@@ -29,7 +29,7 @@ def smoke():
     options = parser.parse_args()
 
     qemu.check()
-    arm = choices[options.arm]
+    arm = ARMS[options.arm]
     arms.check_images([arm])
     workload = [f"--{name.replace('_', '-')}"
                 for name in ("v1", "any", "from_home", "shrinker_debug")

@@ -7,7 +7,7 @@ import argparse
 import collections
 import re
 
-from harness import arms, initramfs, kunit_guest, qemu
+from harness import arms, initramfs, kernels, kunit_guest, qemu
 from harness.common import LOGS, BenchError, Progress, main, record, shown
 
 NAME = "suites"
@@ -55,7 +55,7 @@ def check_roles(log, is_whole):
 def suites():
     options = parse_options()
     qemu.check()
-    arm = arms.Arm(NAME, NAME, "", "")
+    arm = kernels.alone(kernels.used_by(NAME)[0])
     arms.check_images([arm])
     progress = Progress(1)
     progress.next(f"KUnit suites with {options.cpus} CPUs")

@@ -9,12 +9,11 @@ because it was not done yet.
 """
 
 import argparse
-import dataclasses
 import os
 import random
 
 from guest.torturer import MOST_DURATIONS, steps_of
-from harness import arms, python_guest, qemu
+from harness import arms, kernels, python_guest, qemu
 from harness.common import LOGS, BenchError, Progress, main, record, shown
 
 # Beside the duration: to boot, to clean up, and to settle.
@@ -44,16 +43,16 @@ def parse_options():
                         help="of a guest (default: %(default)s)")
     parser.add_argument("--memory", type=int, default=512, metavar="MIB",
                         help="of a guest (default: %(default)s)")
-    parser.add_argument("--variant", default="debug", choices=(
-        "debug", "verify", "kcsan-suites", "kcsan-stock"),
+    parser.add_argument("--variant", default="debug",
+                        choices=kernels.used_by("torture"),
                         help="default: %(default)s")
     parser.add_argument("--args", default="", metavar="TEXT",
                         help="more for the kernel's command line")
     parser.add_argument("--leaks", action="store_true",
-                        help="look for lost memory with kmemleak (debug only)")
+                        help="look for lost memory, where there is kmemleak")
     parser.add_argument("--accel", choices=("kvm", "tcg"), default="tcg")
     options = parser.parse_args()
-    if options.leaks and options.variant != "debug":
+    if options.leaks and "kmemleak" not in kernels.KERNELS[options.variant].looks:
         parser.error(f"--leaks: the kernel {options.variant} has no kmemleak")
     return options
 
@@ -109,9 +108,9 @@ def torture():
     check_judge()
     qemu.check()
     leaks = options.leaks
-    arm = arms.Arm(options.variant, options.variant, "", "")
-    arm = dataclasses.replace(arm, args=" ".join(filter(None, (
-        "mm_reclaim=verify" if arm.implementation == "rust" else "",
+    kernel = kernels.KERNELS[options.variant]
+    arm = kernels.alone(kernel.name, " ".join(filter(None, (
+        "mm_reclaim=verify" if kernel.language == "Rust" else "",
         "kmemleak=on" if leaks else "", options.args))))
     arms.check_images([arm])
     machine = qemu.Machine(options.accel, options.memory, options.cpus)
