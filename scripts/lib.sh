@@ -23,6 +23,10 @@ mkdir -p "$LOGS"
 export CCACHE_BASEDIR=$BUILD
 export CCACHE_IGNOREOPTIONS='-fmacro-prefix-map=*'
 
+# The kernel that the series is for.
+# shellcheck disable=SC2034 # for the scripts that source this file
+BASE=$(<"$ROOT/patches/base")
+
 # The linter of Python that scripts/deps installs.
 # shellcheck disable=SC2034 # for the scripts that source this file
 RUFF_VERSION=0.17.6
