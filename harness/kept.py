@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What has passed, or was measured, for this code: in a file, so that a run goes on
+where it was interrupted, and on another machine if the file is copied there. With
+FRESH=1 it starts anew.
+
+As a program, for shell:
+
+	python3 -m harness.kept FILE has|keep NAME [KEY...]
+"""
+
+import hashlib
+import json
+import os
+import pathlib
+import sys
+
+from harness import revision
+from harness.common import shown
+
+FRESH = os.environ.get("FRESH", "") not in ("", "0")
+
+
+class Kept:
+    """A dictionary in a file, of this code and what else `key` says; of other code it
+    is empty."""
+
+    def __init__(self, path, *key, fresh=FRESH):
+        self.path = path
+        self.key = hashlib.sha256("\n".join(
+            (revision.code(), *map(str, key))).encode()).hexdigest()
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            found = {}
+        of_this = not fresh and found.get("code") == self.key
+        self.values = found.get("kept", {}) if of_this else {}
+
+    def __str__(self):
+        return shown(self.path)
+
+    def get(self, name):
+        return self.values.get(name)
+
+    def keep(self, name, value):
+        """At once, and never half of it."""
+        self.values[name] = value
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        new = self.path.with_suffix(f".{os.getpid()}")
+        new.write_text(json.dumps({"code": self.key, "kept": self.values}, indent=1)
+                       + "\n", encoding="utf-8")
+        os.replace(new, self.path)
+
+    def drop(self):
+        self.values = {}
+        self.path.unlink(missing_ok=True)
+
+
+def main():
+    path, command, name, *key = sys.argv[1:]
+    # What a shell script asks for more than once has been started anew by it.
+    kept = Kept(pathlib.Path(path), *key, fresh=False)
+    if command == "keep":
+        kept.keep(name, True)
+    return 0 if kept.get(name) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
