@@ -6,7 +6,7 @@ VARIANT ?= rust
 ARCH ?= x86_64
 
 # Given to the scripts if set; this make's own flags are not for the kernel's.
-export KSRC QUICK FRESH N DURATION SEED FILTER
+export KSRC QUICK FRESH K N DURATION SEED FILTER
 unexport MAKEFLAGS MFLAGS MAKEOVERRIDES VARIANT ARCH KERNELS CONFIGS PART
 
 .PHONY: help deps tree kernel kernels kunit test suites mutants-check mutants \

@@ -6,11 +6,11 @@ own, and the order of the arms is another one in each round.
 """
 
 import argparse
-import json
 import os
 
-from harness import arms, qemu, report, session
-from harness.common import LOGS, OUT, QUICK, BenchError, Progress, main, shown
+from harness import arms, measuring, qemu, report, results, selection, session
+from harness.common import LOGS, QUICK, main, shown
+from harness.kernels import ARMS
 from harness.stats import METRICS
 
 # What the goals are about.
@@ -50,6 +50,7 @@ def parse_options():
                         default=BEARABLE["exhaustive"],
                         help="largest N of the exhaustive arm (default: "
                              "%(default)s)")
+    selection.add_option(parser, "sizes and arms")
     options = parser.parse_args()
     try:
         options.n = sorted({int(n) for n in options.n.replace(",", " ").split()})
@@ -57,7 +58,7 @@ def parse_options():
         parser.error("--n takes numbers, separated by commas")
     if not options.n or options.n[0] < 1 or options.rounds < 1:
         parser.error("--n and --rounds start at 1")
-    options.arms = session.choose_arms(parser, options.arms, arms.ARMS)
+    options.arms = session.choose_arms(parser, options.arms, ARMS)
     if options.memory is None:
         options.memory = 4096 if options.n[-1] > 2000 else 2048
     return options
@@ -80,42 +81,27 @@ def plan(options):
                 yield number, n, arm
 
 
-def why_not(arm, n, options, slow):
+def why_not(arm, n, options, results):
     """Why this arm is not measured at this N, or None."""
     if arm.name == "exhaustive" and n > options.exhaustive_max:
         return (f"{arm.name} at N = {n}: it would make {n * n} calls in every "
                 f"drop_caches (--exhaustive-max {options.exhaustive_max})")
-    if n > slow.get(arm.name, n):
-        return (f"{arm.name} at N = {n}: a guest with N = {slow[arm.name]} took "
+    slow = min((result["n"] for result in results if result["arm"] == arm.name and
+                result["guest_seconds"] > options.budget), default=n)
+    if n > slow:
+        return (f"{arm.name} at N = {n}: a guest with N = {slow} took "
                 f"longer than {options.budget} s (--budget)")
     return None
 
 
-def measure(options, machine, initrd):
-    results, skipped, slow = [], [], {}
-    steps = list(plan(options))
-    progress = Progress(len(steps))
-    for number, n, arm in steps:
-        what = f"round {number}/{options.rounds}, N = {n}, {arm.name}"
-        why = why_not(arm, n, options, slow)
-        if why:
-            progress.skip(what)
-            if why not in skipped:
-                skipped.append(why)
-            continue
-        progress.next(what)
-        result = arms.boot(arm, machine, initrd, n,
-                           f"round{number}-n{n}-{arm.name}",
-                           ["--from-home"] if options.from_home else [])
-        result["round"] = number
-        results.append(result)
-        progress.done(f"{result['guest_seconds']:.1f} s, idle drop_caches "
-                      f"{METRICS['idle2'][2](result):.3f} ms")
-        if result["guest_seconds"] > options.budget:
-            slow[arm.name] = min(n, slow.get(arm.name, n))
-    if not results:
-        raise BenchError("nothing was measured")
-    return results, skipped
+def guest_of(options, machine, initrd, number, n, arm):
+    return measuring.Guest(
+        f"round {number}/{options.rounds}, N = {n}, {arm.name}",
+        lambda: arms.boot(arm, machine, initrd, n, f"round{number}-n{n}-{arm.name}",
+                          ["--from-home"] if options.from_home else []),
+        {"round": number}, lambda results: why_not(arm, n, options, results),
+        lambda result: f"{result['guest_seconds']:.1f} s, idle drop_caches "
+                       f"{METRICS['idle2'][2](result):.3f} ms")
 
 
 def bench():
@@ -125,19 +111,24 @@ def bench():
     print(f"{accel}, guests with {machine.cpus} CPUs and {machine.memory} MiB; "
           f"consoles: {shown(LOGS)}/", flush=True)
 
-    results, skipped = measure(options, machine, initrd)
-    content = report.build(results, describe(options, machine, results), skipped)
-    path = OUT / "report.json"
-    path.write_text(json.dumps(content, indent=1) + "\n")
+    found = results.Run("bench", [arm.kernel for arm in options.arms], "report")
+
+    def save(measured):
+        return found.save(report.build(
+            measured, describe(options, machine, measured.results)))
+
+    measured = measuring.measure("bench", [
+        guest_of(options, machine, initrd, *step) for step in selection.chosen(
+            options, list(plan(options)), lambda step: f"N = {step[1]}, {step[2].name}")],
+        options.arms, save)
+    content = save(measured)
     text = report.text(content)
-    (OUT / "report.md").write_text(text)
     print("\n" + text)
-    session.plot("plot", path)
-    print("written: " + ", ".join(
-        shown(path.with_suffix(suffix)) for suffix in (".json", ".md", ".png", ".svg")))
-    status = session.conclude("bench", content["goals"], options.arms, COMPARED)
+    session.plot("plot", found.path)
+    session.judge(found, content["goals"], options.arms, COMPARED, measured.failed)
+    found.publish(content, text, [found.path.with_suffix(".svg")])
     guard.close()
-    return status
+    return session.status(found)
 
 
 if __name__ == "__main__":

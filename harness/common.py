@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Where things are, progress lines, and errors that need no traceback."""
+"""Where things are, and errors that need no traceback."""
 
 import os
 import pathlib
 import signal
 import sys
-import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build"
@@ -33,28 +32,6 @@ def shown(path):
 def tail(text, lines=25):
     """The end of a log, indented; the log itself has the long lines."""
     return "\n".join("    | " + line[:160] for line in text.splitlines()[-lines:])
-
-
-class Progress:
-    """Prints which step of how many this is, and the time since the start."""
-
-    def __init__(self, steps):
-        self.steps = steps
-        self.step = 0
-        self.start = time.monotonic()
-
-    def next(self, text):
-        self.step += 1
-        elapsed = time.monotonic() - self.start
-        print(f"[{self.step}/{self.steps} {elapsed:4.0f}s] {text}",
-              end="", flush=True)
-
-    def done(self, text):
-        print(f": {text}", flush=True)
-
-    def skip(self, text):
-        self.next(text)
-        self.done("skipped")
 
 
 def record(name, passed, failed):

@@ -166,11 +166,9 @@ def check(table):
     ]
 
 
-def judge(found, choice, compared):
-    """How many of the goals that decide are met, and which are not. Where not all
-    arms that they compare were chosen, that is not known."""
+def deciding(found, choice, compared):
+    """The goals that decide. Where not all arms that they compare were chosen, that is
+    none of them."""
     if not set(compared) <= {arm.name for arm in choice}:
-        return 0, []
-    deciding = [goal for goal in found if goal["decides"]]
-    missed = [goal for goal in deciding if goal["verdict"] != MET]
-    return len(deciding) - len(missed), missed
+        return []
+    return [goal for goal in found if goal["decides"]]

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """Runs the KUnit suites that are built into a kernel, in a guest."""
 
-import re
-
 from harness import arms, kunit_check, kunit_suites, races
 from harness.common import LOGS
 
@@ -15,7 +13,6 @@ ARGUMENTS = ("numa=fake=2", "kunit.enable=1", "kunit.autorun=1",
 SLOW = ("mm_reclaim_test.hits_percent=10",)
 # Of races with all of their hits, in which no role may be missing.
 WHOLE = ("mm_reclaim_test.all_roles=1",)
-SUITE = re.compile(r"^(?:\[[ .0-9]+\] )?# Totals: pass:(\d+) fail:(\d+)", re.MULTILINE)
 
 
 def first_failed(console):
@@ -33,8 +30,8 @@ def first_failed(console):
 
 
 def run(arm, machine, initrd, name, duration_ms, timeout, more=SLOW):
-    """Returns how many cases passed, and raises GuestFailed if one did not, or
-    if the kernel complained."""
+    """Returns the cases that passed, and raises GuestFailed if one did not, or if the
+    kernel complained."""
     log = LOGS / f"{name}.log"
     ended, _ = arms.start(
         arm, machine, initrd, log,
@@ -46,9 +43,11 @@ def run(arm, machine, initrd, name, duration_ms, timeout, more=SLOW):
         failed, lines = first_failed(console)
         why = f"the case {failed} failed" if failed else \
             next(kunit_check.complaints(console, arm.kernel.config), None)
-    totals = [tuple(map(int, match.groups())) for match in SUITE.finditer(console)]
-    if not why and not sum(passed for passed, _ in totals):
+    passed = [f"{suite}.{case}" for suite, cases in
+              kunit_suites.found_in(console).items()
+              for case, skipped in cases.items() if skipped is None]
+    if not why and not passed:
         why = "no case ran"
     if why:
         raise arms.GuestFailed(why, log, lines)
-    return sum(passed for passed, _ in totals)
+    return passed

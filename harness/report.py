@@ -190,12 +190,14 @@ def summarize(table):
         } for n in table.sizes}
 
 
-def build(results, machine, skipped):
+def build(measured, machine):
     """The content of report.json."""
+    results = measured.results
     table = Table(results)
     summary = summarize(table)
     return {"machine": machine, "goals": goals.check(table),
-            "doubts": doubts(table), "skipped": skipped, "summary": summary,
+            "doubts": [*measured.doubts(), *doubts(table)],
+            "skipped": measured.skipped, "failed": measured.failed, "summary": summary,
             "published": {"source": published.SOURCE, "n": published.N,
                           "before_s": published.BEFORE,
                           "after_s": published.AFTER},

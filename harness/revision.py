@@ -28,7 +28,8 @@ def described():
 
 def uncommitted():
     """The files that differ from the commit."""
-    return [line[3:] for line in git("status", "--porcelain").splitlines()]
+    return sorted({*git("diff", "--name-only", "HEAD").splitlines(),
+                   *git("ls-files", "-o", "--exclude-standard").splitlines()})
 
 
 def code():

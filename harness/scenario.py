@@ -79,10 +79,5 @@ def below(table, case, name, metric, limit, unit, arm="rust"):
             "verdict": noisy(found and found["median"], limit, noise)}
 
 
-def sources(chosen):
-    """The names of the scenarios that must run for these."""
-    return list(dict.fromkeys(each.source or each.name for each in chosen))
-
-
 def named(scenarios):
     return {scenario.name: scenario for scenario in scenarios}

@@ -8,13 +8,11 @@ end if a guest did, or if a goal that decides is not met.
 
 import argparse
 import dataclasses
-import json
-import os
 from collections.abc import Callable
 
-from harness import arms, qemu, scenario_report, session
-from harness.common import LOGS, OUT, QUICK, BenchError, Progress, shown
-from harness.scenario import sources
+from harness import (
+    arms, measuring, qemu, results, scenario_report, selection, session)
+from harness.common import LOGS, OUT, QUICK, BenchError, shown
 
 MEMORY_MAX = 16384
 # For QEMU itself, and so that the host need not swap.
@@ -37,13 +35,17 @@ class Bench:
     rounds: tuple = (3, 1)  # by default, and if it is to be quick
 
 
+def shown_by(bench, name):
+    """The scenarios that have the guests of one."""
+    return [scenario.name for scenario in bench.scenarios.values()
+            if (scenario.source or scenario.name) == name]
+
+
 def parse_options(bench):
     parser = argparse.ArgumentParser(
         description=bench.about, epilog="QUICK=1 chooses small sizes.",
         formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--scenario", metavar="NAME[,NAME...]",
-                        default=",".join(bench.scenarios),
-                        help="default: %(default)s")
+    selection.add_option(parser, "cases of scenarios")
     parser.add_argument("--rounds", type=int, default=bench.rounds[QUICK],
                         help="default: %(default)s")
     others = "".join(f"; there is {name}, too, once 'make kernel "
@@ -52,9 +54,6 @@ def parse_options(bench):
     default = bench.arms if QUICK else (bench.arms[0], TWIN, *bench.arms[1:])
     parser.add_argument("--arms", default=",".join(default),
                         help=f"default: %(default)s{others}")
-    parser.add_argument("--case", metavar="TEXT", default="",
-                        help="only cases whose label contains this, such as "
-                             "\"2000\"")
     parser.add_argument("--cpus", type=int, default=2,
                         help="of every guest (default: %(default)s)")
     parser.add_argument("--memory-max", type=int, metavar="MIB",
@@ -68,20 +67,15 @@ def parse_options(bench):
     options.quick = QUICK
     if options.rounds < 1 or options.cpus < 1:
         parser.error("--rounds and --cpus start at 1")
-    names = options.scenario.split(",")
-    unknown = set(names) - bench.scenarios.keys()
-    if unknown:
-        parser.error(f"--scenario: there is no {', '.join(sorted(unknown))}; "
-                     f"there are {', '.join(bench.scenarios)}")
-    options.scenarios = [scenario for name, scenario in bench.scenarios.items()
-                         if name in names]
     options.arms = session.choose_arms(parser, options.arms,
                                        (*bench.arms, TWIN, *bench.others))
-    options.cases = [(name, case) for name in sources(options.scenarios)
-                     for case in bench.scenarios[name].cases(QUICK)
-                     if options.case in case.label]
-    if not options.cases:
-        parser.error(f"--case: none of the labels contains \"{options.case}\"")
+    options.cases = selection.chosen(options, [
+        (name, case) for name, scenario in bench.scenarios.items() if scenario.cases
+        for case in scenario.cases(QUICK)],
+        lambda step: f"{', '.join(shown_by(bench, step[0]))}, {step[1].label}")
+    names = {name for name, _ in options.cases}
+    options.scenarios = [scenario for scenario in bench.scenarios.values()
+                         if (scenario.source or scenario.name) in names]
     return options
 
 
@@ -122,40 +116,20 @@ def log_name(bench, number, name, case, arm):
     return f"{bench.name}-round{number}-{name}-{label}-{arm.name}"
 
 
-def measure(bench, options, accel, limit, initrd, save):
-    disks = bench.disks()
-    results, skipped, failed = [], [], []
-    steps = list(plan(options))
-    progress = Progress(len(steps))
-    for number, name, case, arm in steps:
-        what = f"round {number}/{options.rounds}, {name}, {case.label}, {arm.name}"
-        memory, why = fit(case, arm, limit)
-        if why:
-            progress.skip(what)
-            if why not in skipped:
-                skipped.append(why)
-            continue
-        progress.next(what)
-        try:
-            result = arms.boot(
-                arm, qemu.Machine(accel, memory, options.cpus, disks=disks),
-                initrd, case.n, log_name(bench, number, name, case, arm),
-                case.workload, case.kernel, case.timeout)
-        except arms.GuestFailed as error:
-            progress.done(f"FAILED: {error}")
-            failed.append(f"{arm.name}, {case.label}, round {number}: "
-                          f"{error.why}")
-            continue
-        progress.done(f"{result['guest_seconds']:.1f} s")
-        result.update(round=number, case=case.label, memory_mib=memory)
-        result["from"] = name
-        results.append(result)
-        # A long run that is interrupted has still measured something.
-        save(results, skipped, failed)
-    if not results:
-        raise BenchError("nothing was measured" +
-                         "".join(f"\n{line}" for line in skipped + failed))
-    return save(results, skipped, failed)
+def guest_of(bench, options, accel, limit, initrd, disks, step):
+    number, name, case, arm = step
+    memory, why = fit(case, arm, limit)
+
+    def boot():
+        return arms.boot(
+            arm, qemu.Machine(accel, memory, options.cpus, disks=disks), initrd,
+            case.n, log_name(bench, number, name, case, arm), case.workload,
+            case.kernel, case.timeout)
+
+    return measuring.Guest(
+        f"round {number}/{options.rounds}, {name}, {case.label}, {arm.name}", boot,
+        {"round": number, "case": case.label, "memory_mib": memory, "from": name},
+        lambda results: why)
 
 
 def run(bench):
@@ -168,31 +142,27 @@ def run(bench):
     print(f"{accel}, guests with {options.cpus} CPUs and at most {limit} MiB; "
           f"consoles: {shown(LOGS)}/", flush=True)
 
-    path = OUT / f"{bench.name}.json"
+    found = results.Run(bench.name, [arm.kernel for arm in options.arms])
+    disks = bench.disks()
 
-    def save(results, skipped, failed):
-        machine = session.describe(accel, results[0], options.arms,
+    def save(measured):
+        machine = session.describe(accel, measured.results[0], options.arms,
                                    options.rounds)
         machine["guest_cpus"] = options.cpus
-        content = scenario_report.build(results, machine, options,
-                                        bench.scenarios, skipped, failed)
-        new = path.with_suffix(".new")
-        new.write_text(json.dumps(content, indent=1) + "\n")
-        os.replace(new, path)
-        return content
+        return found.save(scenario_report.build(measured, machine, options,
+                                                bench.scenarios))
 
-    content = measure(bench, options, accel, limit, initrd, save)
+    measured = measuring.measure(bench.name, [
+        guest_of(bench, options, accel, limit, initrd, disks, step)
+        for step in plan(options)], options.arms, save)
+    content = save(measured)
     text = scenario_report.text(content, bench.scenarios, bench.notes)
-    path.with_suffix(".md").write_text(text)
     print("\n" + text)
     for old in OUT.glob(f"{bench.name}-*.[ps][nv]g"):
         old.unlink()
-    session.plot("plot_scenarios", path)
-    print(f"written: {shown(path)}, {shown(path.with_suffix('.md'))}, "
-          f"{shown(OUT)}/{bench.name}-*.png and .svg")
-    status = session.conclude(
-        bench.name, scenario_report.all_goals(content), options.arms, bench.arms,
-        [*content["failed"],
-         *(() if options.memory_max else content["skipped"])])
+    session.plot("plot_scenarios", found.path)
+    session.judge(found, scenario_report.all_goals(content), options.arms, bench.arms,
+                  [*measured.failed, *(() if options.memory_max else measured.skipped)])
+    found.publish(content, text, sorted(OUT.glob(f"{bench.name}-*.svg")))
     guard.close()
-    return status
+    return session.status(found)

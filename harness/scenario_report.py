@@ -59,10 +59,10 @@ def all_goals(report):
             for goal in found["goals"]]
 
 
-def build(results, machine, options, scenarios, skipped, failed):
+def build(measured, machine, options, scenarios):
     """The content of the JSON file. Goals are those of the cases that were
     chosen, measured or not."""
-    found = {}
+    found, results = {}, measured.results
     for scenario in options.scenarios:
         table = table_of(scenario, results)
         source = scenario.source or scenario.name
@@ -80,10 +80,10 @@ def build(results, machine, options, scenarios, skipped, failed):
             "summary": summarize(table),
         }
     return {"machine": machine, "quick": options.quick, "scenarios": found,
-            "skipped": skipped, "failed": failed,
-            "doubts": [f"{result['arm']}, {result['case']}, round "
+            "skipped": measured.skipped, "failed": measured.failed,
+            "doubts": [*measured.doubts(), *(f"{result['arm']}, {result['case']}, round "
                        f"{result['round']}: {doubt}" for result in results
-                       for doubt in doubts_of(result)],
+                       for doubt in doubts_of(result))],
             "results": results}
 
 

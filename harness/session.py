@@ -9,8 +9,9 @@ import platform
 import subprocess
 import sys
 
-from harness import arms, goals, goals_selftest, initramfs, qemu
-from harness.common import LOGS, OUT, ROOT, BenchError, record, tail
+from harness import (
+    arms, goals, goals_selftest, initramfs, qemu, results, revision)
+from harness.common import LOGS, OUT, ROOT, BenchError, tail
 from harness.kernels import ARMS
 
 
@@ -25,14 +26,6 @@ def cpu_model():
     return platform.processor() or "unknown CPU"
 
 
-def revision():
-    """Of the project, so that a report can be traced to its source."""
-    result = subprocess.run(["git", "-C", str(ROOT), "describe", "--always",
-                             "--dirty", "--abbrev=12"],
-                            capture_output=True, text=True, check=False)
-    return result.stdout.strip() or "unknown"
-
-
 def describe(accel, guest, choice, rounds):
     """`guest` is the result of any guest: the kernels differ by arm only."""
     return {
@@ -41,7 +34,7 @@ def describe(accel, guest, choice, rounds):
         "cpu": cpu_model(), "cores": os.cpu_count(), "accel": accel,
         "qemu": qemu.version(), "host_kernel": platform.release(),
         "kernel": guest["kernel"], "clock": guest["clock"]["source"],
-        "rounds": rounds, "revision": revision(),
+        "rounds": rounds, "revision": revision.described(),
         "arms": {arm.name: arm.about for arm in choice},
     }
 
@@ -72,23 +65,27 @@ def begin(options, logs):
     return guard, initrd, accel
 
 
-def conclude(name, found, choice, compared, failed=()):
-    """Says what decides whether the run fails, counts it for CI, and returns the
-    exit status. `compared` are the arms that the goals are about."""
-    met, missed = goals.judge(found, choice, compared)
-    for goal in missed:
-        print(f"FAILED: {goal['goal']}: {goal['verdict']}, found: "
-              f"{goal['found']}")
+def judge(found, expected, choice, compared, failed=()):
+    """Makes checks of what decides whether the run fails. `compared` are the arms that
+    the goals are about."""
+    for goal in goals.deciding(expected, choice, compared):
+        text = f"{goal['verdict']}, found: {goal['found']}"
+        found.check(goal["goal"], None if goal["verdict"] == goals.MET else text, text)
     for text in failed:
-        print(f"FAILED: {text}")
-    bad = len(missed) + len(failed)
-    if met or bad:
-        print(f"{met} goals that decide are met, {bad} not; times are reported "
-              "only")
+        found.check(text, "not measured")
+
+
+def status(found):
+    """Says what failed, and returns the exit status."""
+    for check in found.checks:
+        if check.verdict == results.FAILED:
+            print(f"FAILED: {check.name}: {check.text}")
+    if found.checks:
+        print(f"{found.count(results.PASSED)} goals that decide are met, "
+              f"{found.count(results.FAILED)} not; times are reported only")
     else:
         print("no goal was judged: not all arms that they compare were measured")
-    record(name, met, bad)
-    return 1 if bad else 0
+    return 1 if found.count(results.FAILED) else 0
 
 
 def rotated(choice, turn):

@@ -6,11 +6,10 @@ by a tenth, hardly change these counts.
 """
 
 import argparse
-import json
 
 from bench.profile import counting, report
-from harness import arms, qemu, session
-from harness.common import LOGS, OUT, QUICK, BenchError, Progress, main, shown
+from harness import arms, measuring, qemu, results, selection, session
+from harness.common import LOGS, QUICK, BenchError, main, shown
 from harness.kernels import KERNELS
 from harness.symbols import Symbols
 
@@ -32,15 +31,10 @@ def parse_options():
     parser.add_argument("--siblings", type=int, default=5000 if QUICK else 65000,
                         help="empty groups that walks pass over (default: "
                              "%(default)s)")
-    names = [workload.scenario for workload in counting.WORKLOADS]
-    parser.add_argument("--workload", metavar="NAME[,NAME...]",
-                        default=",".join(names), help="default: %(default)s")
+    selection.add_option(parser, "workloads")
     options = parser.parse_args()
-    wanted = options.workload.split(",")
-    if not set(wanted) <= set(names):
-        parser.error(f"--workload: there are {', '.join(names)}")
-    options.workloads = [workload for workload in counting.WORKLOADS
-                         if workload.scenario in wanted]
+    options.workloads = selection.chosen(options, counting.WORKLOADS,
+                                         lambda workload: workload.scenario)
     # A single object may come from elsewhere, see counting.WORKLOADS.
     if options.groups < 3:
         parser.error("--groups starts at 3")
@@ -76,13 +70,10 @@ def count(workload, arm, plugin, initrd, groups):
     return result
 
 
-def profile(arm, plugin, initrd, options):
+def combined(workloads, counted):
     """The results of an arm's guests in one: what was counted in all of them."""
-    first, *others = (count(workload, arm, plugin, initrd,
-                            options.siblings if workload is counting.SIBLINGS
-                            else options.groups)
-                      for workload in options.workloads)
-    for workload, other in zip(options.workloads[1:], others):
+    first, *others = counted
+    for workload, other in zip(workloads[1:], others):
         first["profile"].update(other["profile"])
         first["series"].update((f"{workload.scenario}_{name}", values)
                                for name, values in other["series"].items())
@@ -90,31 +81,37 @@ def profile(arm, plugin, initrd, options):
     return first
 
 
+def guest_of(options, plugin, initrd, arm, workload):
+    groups = options.siblings if workload is counting.SIBLINGS else options.groups
+    return measuring.Guest(f"{arm.name}, {workload.scenario}, {groups} groups",
+                           lambda: count(workload, arm, plugin, initrd, groups), {})
+
+
 def bench():
     options = parse_options()
     guard, initrd, accel = session.begin(options, "profile-*")
     plugin = counting.build_plugin()
-    results = []
-    progress = Progress(len(options.arms))
-    for arm in options.arms:
-        progress.next(f"{arm.name}, {options.groups} groups, {options.siblings} "
-                      "siblings")
-        results.append(profile(arm, plugin, initrd, options))
-        progress.done(f"{results[-1]['guest_seconds']:.1f} s")
+    found = results.Run("profile", [arm.kernel for arm in options.arms])
+    measured = measuring.measure("profile", [
+        guest_of(options, plugin, initrd, arm, workload)
+        for arm in options.arms for workload in options.workloads], options.arms)
+    if measured.failed:
+        raise BenchError("\n".join(measured.failed))
+    by_arm = {}
+    for result in measured.results:
+        by_arm.setdefault(result["arm"], []).append(result)
+    counted = [combined(options.workloads, each) for each in by_arm.values()]
 
-    machine = session.describe(accel, results[0], options.arms, 1)
+    machine = session.describe(accel, counted[0], options.arms, 1)
     machine.update(groups=options.groups, siblings=options.siblings)
-    content = report.build(results, machine)
-    path = OUT / "profile.json"
-    path.write_text(json.dumps(content, indent=1) + "\n")
+    content = found.save(report.build(counted, machine))
     text = report.text(content)
-    path.with_suffix(".md").write_text(text)
     print("\n" + text)
-    print(f"written: {shown(path)}, {shown(path.with_suffix('.md'))}; "
-          f"consoles: {shown(LOGS)}/profile-*.log")
-    status = session.conclude("profile", content["goals"], options.arms, COMPARED)
+    print(f"consoles: {shown(LOGS)}/profile-*.log")
+    session.judge(found, content["goals"], options.arms, COMPARED)
+    found.publish(content, text)
     guard.close()
-    return status
+    return session.status(found)
 
 
 if __name__ == "__main__":

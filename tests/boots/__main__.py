@@ -7,8 +7,10 @@ import functools
 from collections.abc import Callable
 
 from bench.scale import IDLE_CALLS
-from harness import arms, initramfs, kernels, python_guest, qemu, soft_limit_guest
-from harness.common import LOGS, Progress, main, record, shown
+from harness import (
+    arms, initramfs, kernels, python_guest, qemu, results, selection, soft_limit_guest)
+from harness.common import LOGS, main, shown
+from harness.progress import Progress
 from harness.stats import calls
 
 N = 100
@@ -315,6 +317,7 @@ def boots():
     parser.add_argument("--part", choices=(DEBUG, "others"),
                         help="only those on the kernel debug, or all others")
     parser.add_argument("--accel", choices=("kvm", "tcg"), default="tcg")
+    selection.add_option(parser, "boots")
     options = parser.parse_args()
 
     qemu.check()
@@ -323,16 +326,17 @@ def boots():
     if options.part:
         todo = [boot for boot in todo
                 if (boot.variant == DEBUG) == (options.part == DEBUG)]
-    progress = Progress(len(todo))
-    failed = 0
+    todo = selection.chosen(options, todo, lambda boot: boot.name)
+    progress = Progress("boots", [boot.name for boot in todo])
+    found = results.Run("boots", {kernels.KERNELS[boot.variant or options.variant]
+                                  for boot in todo})
     for boot in todo:
         progress.next(boot.name)
         wrong = try_boot(boot, options.variant, options)
-        progress.done(f"FAIL: {wrong}" if wrong else "ok")
-        failed += bool(wrong)
-    record("boots", len(todo) - failed, failed)
-    print(f"{len(todo) - failed} passed, {failed} failed")
-    return 1 if failed else 0
+        seconds = progress.done(f"FAIL: {wrong}" if wrong else "ok", not wrong)
+        found.check(boot.name, wrong, "", seconds,
+                    log_name(boot, boot.variant or options.variant))
+    return found.conclude()
 
 
 if __name__ == "__main__":

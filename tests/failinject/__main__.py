@@ -4,8 +4,9 @@ for whatever that may break, and for lost memory."""
 
 import argparse
 
-from harness import arms, kernels, python_guest, qemu
-from harness.common import LOGS, QUICK, BenchError, Progress, main, record, shown
+from harness import arms, kernels, python_guest, qemu, results, selection
+from harness.common import LOGS, QUICK, main, shown
+from harness.progress import Progress
 
 # A cache that SLUB checks has no sheaves, in which kmemleak may find a pointer to an
 # object long after that was allocated.
@@ -22,14 +23,11 @@ def listed(counts):
                      ) or "none"
 
 
-def report(result):
-    for found in result["operations"]:
-        every, ours = found["every"], found["ours"]
-        line = f"    {found['name']}:"
-        if every:
-            line += f" {sum(every.values())} allocations ({listed(every)}),"
-        print(f"{line} {sum(ours.values())} of ours ({listed(ours)}), "
-              f"{found['seconds']} s")
+def described(operation):
+    every, ours = operation["every"], operation["ours"]
+    line = f"{sum(every.values())} allocations ({listed(every)}), " if every else ""
+    return (f"{line}{sum(ours.values())} of ours ({listed(ours)}), "
+            f"{operation['seconds']} s")
 
 
 def failinject():
@@ -37,8 +35,7 @@ def failinject():
         description=__doc__, epilog="QUICK=1 makes the stride larger, and only "
         "writes knobs on cgroup v1.")
     parser.add_argument("--accel", choices=("kvm", "tcg"), default="tcg")
-    parser.add_argument("--case", metavar="TEXT", default="",
-                        help="only guests whose name contains this, such as v1")
+    selection.add_option(parser, "guests")
     parser.add_argument("--only", metavar="TEXT", default="",
                         help="operations whose name contains this, such as "
                              "\"mkdir\"")
@@ -50,34 +47,30 @@ def failinject():
     options = parser.parse_args()
     qemu.check()
     arms.check_images([ARM])
-    cases = [case for case in CASES if options.case in case[0]]
-    if not cases:
-        raise BenchError(f"no guest is called \"{options.case}\": there are "
-                         f"{', '.join(name for name, _ in CASES)}")
-    progress = Progress(len(cases))
-    passed = failed = 0
+    cases = selection.chosen(options, CASES, lambda case: case[0])
+    progress = Progress("failinject", [name for name, _ in cases])
+    found = results.Run("failinject", [ARM.kernel])
     for name, arguments in cases:
-        progress.next(f"each allocation fails once, {name}")
+        progress.next(name)
         only = options.only or (QUICK_ONLY.get(name, "") if QUICK else "")
+        log = f"failinject-{name.replace(' ', '-')}"
         try:
             result = arms.boot(
                 ARM, qemu.Machine(options.accel, 640, 2),
-                python_guest.build("failinject.py"), 1,
-                f"failinject-{name.replace(' ', '-')}",
+                python_guest.build("failinject.py"), 1, log,
                 (*arguments, "--stride", str(options.stride),
                  *(("--only", only) if only else ())),
                 (), options.timeout)
         except arms.GuestFailed as error:
-            progress.done(f"FAIL: {error}")
-            failed += 1
+            progress.done(f"FAIL: {error}", counts=False)
+            found.check(name, error, log=log)
             continue
         progress.done(f"ok, {result['guest_seconds']:.0f} s")
-        passed += len(result["operations"])
-        report(result)
-    record("failinject", passed, failed)
-    print(f"{passed} passed, {failed} failed; consoles: "
-          f"{shown(LOGS)}/failinject-*.log")
-    return 1 if failed else 0
+        for operation in result["operations"]:
+            found.check(f"{name}: {operation['name']}", None, described(operation),
+                        operation["seconds"], log)
+            print(f"    {operation['name']}: {described(operation)}")
+    return found.conclude(f"consoles: {shown(LOGS)}/failinject-*.log")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import sys
 import tomllib
 
 from harness import kernels
+from harness.common import BenchError
 
 
 class Failed(Exception):
@@ -126,7 +127,7 @@ def run_main(run):
     signal.signal(signal.SIGHUP, interrupted)
     try:
         return 1 if run() else 0
-    except Failed as failure:
+    except (Failed, BenchError) as failure:
         print(f'{pathlib.Path(sys.argv[0]).name}: error: {failure}',
               file=sys.stderr)
         return 2

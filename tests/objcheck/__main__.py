@@ -5,8 +5,8 @@ pointers lead to is not known, and is shown."""
 
 import argparse
 
-from harness import kernels
-from harness.common import main, record
+from harness import kernels, results
+from harness.common import main
 from tests.objcheck import checks, kernel, panics, selftest
 
 SHOWN = 8
@@ -56,19 +56,16 @@ def show_coverage(code, search):
               "in " + ", ".join(panics.MAY_FORMAT))
 
 
-def check(variant, everything):
-    """How many checks passed, and how many failed."""
+def check(variant, everything, found):
     code = kernel.load(variant)
     search = code.search()
-    failed, results = 0, checks.all_checks(code, search)
-    for name, problems in results:
+    for name, problems in checks.all_checks(code, search):
         print(f"{variant}: {name}: " + ("FAIL" if problems else "ok"))
         for problem in problems:
             print(f"    {problem}")
-        failed += bool(problems)
+        found.check(f"{variant}: {name}", "\n".join(problems))
     show_coverage(code, search)
     show_stack(code, everything)
-    return len(results) - failed, failed
 
 
 def parse_options():
@@ -86,13 +83,11 @@ def parse_options():
 
 def objcheck():
     options = parse_options()
-    counts = [selftest.run(options.variants[0])]
-    if not options.self_test:
-        counts += [check(variant, options.all) for variant in options.variants]
-    passed, failed = map(sum, zip(*counts))
-    record("objcheck", passed, failed)
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+    found = results.Run("objcheck", map(kernels.KERNELS.get, options.variants))
+    selftest.run(options.variants[0], found)
+    for variant in options.variants if not options.self_test else ():
+        check(variant, options.all, found)
+    return found.conclude()
 
 
 if __name__ == "__main__":

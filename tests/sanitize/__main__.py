@@ -13,8 +13,10 @@ import subprocess
 import sys
 
 from harness import (
-    arms, initramfs, kernels, kunit_guest, python_guest, qemu, races, races_selftest)
-from harness.common import LOGS, QUICK, RESULTS, ROOT, Progress, main, record, shown
+    arms, initramfs, kernels, kunit_guest, python_guest, qemu, races, races_selftest,
+    results, selection)
+from harness.common import LOGS, QUICK, RESULTS, ROOT, main, shown
+from harness.progress import Progress
 from tests.sanitize import sanitizers
 
 RUN_TEST = ROOT / "tests/run"
@@ -28,8 +30,7 @@ def parse_options():
     parser.add_argument("--kernel", action="append", choices=sanitizers.LOOKING,
                         help="may be given again (default: "
                              f"{' and '.join(DEFAULT)})")
-    parser.add_argument("--parts", default=",".join(PARTS),
-                        help="default: %(default)s")
+    selection.add_option(parser, f"of {', '.join(PARTS)} on each kernel")
     parser.add_argument("--duration", type=int, metavar="SECONDS",
                         default=int(os.environ.get("DURATION") or
                                     (60 if QUICK else 300)),
@@ -44,11 +45,7 @@ def parse_options():
     parser.add_argument("--cpus", type=int, default=2,
                         help="of each guest (default: %(default)s)")
     parser.add_argument("--accel", choices=("kvm", "tcg"), default="tcg")
-    options = parser.parse_args()
-    for name in options.parts.split(","):
-        if name not in PARTS:
-            parser.error(f"there is no {name}; there are {', '.join(PARTS)}")
-    return options
+    return parser.parse_args()
 
 
 def applies(part, kernel):
@@ -71,7 +68,7 @@ def run_kunit(arm, options, name):
         arm, qemu.Machine(options.accel, 1024, options.cpus),
         initramfs.build_initramfs(), name, options.race_ms, 1200)
     sanitizers.check_alive(arm.kernel, name)
-    return f"{passed} cases"
+    return f"{len(passed)} cases"
 
 
 def run_bench(arm, options, name):
@@ -137,8 +134,9 @@ def sanitize():
     options = parse_options()
     qemu.check()
     chosen = [sanitizers.arm(name) for name in options.kernel or DEFAULT]
-    todo = [(arm, part) for arm in chosen for part in PARTS
-            if part in options.parts.split(",") and applies(part, arm.kernel)]
+    todo = selection.chosen(options, [
+        (arm, part) for arm in chosen for part in PARTS if applies(part, arm.kernel)],
+        lambda step: f"{step[1]} on {step[0].name}")
     arms.check_images(chosen)
     races.known()
     races_selftest.run()
@@ -146,35 +144,31 @@ def sanitize():
         sanitizers.check_instrumented(arm.kernel)
     for old in LOGS.glob("sanitize-*.log"):
         old.unlink()
-    progress = Progress(len(todo))
-    passed = failed = 0
+    progress = Progress("sanitize", [f"{part} on {arm.name}" for arm, part in todo])
+    found = results.Run("sanitize", {arm.kernel for arm, _ in todo})
     for arm, part in todo:
         kernel = arm.kernel
         name = f"sanitize-{kernel.name}-{part}"
         progress.next(f"{part} on {kernel.name} ({kernel.about})")
+        wrong = None
         try:
             done = RUN[part](with_oracle(arm, part), options, name)
         except arms.BenchError as error:
-            done, wrong = None, error
-        else:
-            wrong = None
+            wrong = error
         let_pass, ours = reported(name, kernel)
         for text in ours:
             print(f"\n{text}")
-        if wrong or ours:
-            progress.done(f"FAIL: {wrong or 'data races'}")
-            failed += 1
-        else:
-            progress.done(done)
-            passed += 1
+        if ours:
+            wrong = "\n".join([str(wrong or "data races"), *ours])
+        seconds = progress.done(f"FAIL: {str(wrong).splitlines()[0]}" if ours else
+                                f"FAIL: {wrong}" if wrong else done, not wrong)
+        found.check(f"{part} on {kernel.name}", wrong, "", seconds,
+                    name if (LOGS / f"{name}.log").exists() else None)
         why = "of stock code" if races.is_stock(kernel) else \
             "let pass, as races.toml says"
         for race, count in sorted(let_pass.items()):
             print(f"    {why}: {count} {race}")
-    record("sanitize", passed, failed)
-    print(f"{passed} passed, {failed} failed; consoles: "
-          f"{shown(LOGS)}/sanitize-*.log")
-    return 1 if failed else 0
+    return found.conclude(f"consoles: {shown(LOGS)}/sanitize-*.log")
 
 
 if __name__ == "__main__":

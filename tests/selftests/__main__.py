@@ -10,8 +10,9 @@ kernels, and must not fail more often on ours."""
 import argparse
 import dataclasses
 
-from harness import arms, kernels, qemu, session
-from harness.common import LOGS, OUT, QUICK, Progress, main, record, shown
+from harness import arms, kernels, qemu, results, selection, session
+from harness.common import LOGS, OUT, QUICK, main, shown
+from harness.progress import Progress
 from tests.selftests import comparison, guests, ktap, selfcheck
 from tests.selftests.suites import SUITES, WHOLE
 
@@ -29,15 +30,9 @@ REPETITIONS = 12
 def parse_options():
     some = [suite.name for suite in SUITES.values() if suite.quick or not QUICK]
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--suites", default=",".join(some),
-                        help="default: %(default)s; QUICK=1 means fewer")
+    selection.add_option(parser, "suites")
     options = parser.parse_args()
-    unknown = set(options.suites.split(",")) - set(SUITES)
-    if unknown:
-        parser.error(f"--suites: there is no {', '.join(sorted(unknown))}; "
-                     f"there are {', '.join(SUITES)}")
-    options.suites = [here(suite) for name, suite in SUITES.items()
-                      if name in options.suites.split(",")]
+    options.suites = [here(SUITES[name]) for name in selection.chosen(options, some)]
     return options
 
 
@@ -88,53 +83,53 @@ def show(suite, verdicts, seconds, reasons):
 
 def selftests():
     options = parse_options()
-    passed, failed = selfcheck.run()
+    found = results.Run("selftests", [arm.kernel for arm in ARMS])
+    selfcheck.run(found)
     qemu.check()
     arms.check_images(ARMS)
     arms.check_configs(ARMS)
     guard = session.only_one()
     for old in LOGS.glob("selftests-*-*.log"):
         old.unlink()
-    progress = Progress(len(ARMS) + 1)
-    progress.next("the programs and the disks")
+    first = "the programs and the disks"
+    names = {arm.name: f"{len(options.suites)} suites on {arm.name}" for arm in ARMS}
+    progress = Progress("selftests", [first, *names.values()])
+    progress.next(first)
     machine = guests.prepare()
     progress.done(f"ok; guests with {machine.cpus} CPUs and {machine.memory} MiB")
 
-    results = {}
+    done = {}
     for arm in ARMS:
-        progress.next(f"{len(options.suites)} suites on {arm.name}")
-        done, guest = guests.run(
+        progress.next(names[arm.name])
+        said, guest = guests.run(
             arm, machine, options.suites, f"selftests-{arm.name}")
-        results[arm.name] = {result["name"]: result for result in done}
+        done[arm.name] = {result["name"]: result for result in said}
         progress.done(f"{guest['guest_seconds']:.0f} s")
 
     notes = []
     for suite in options.suites:
         runs, reasons, seconds = {}, [], []
         for arm in ARMS:
-            result = results[arm.name][suite.name]
+            result = done[arm.name][suite.name]
             (OUT / f"selftests-{suite.name}-{arm.name}.tap").write_text(
                 result["output"])
-            found, why = states(suite, result)
+            tests, why = states(suite, result)
             if why:
                 reasons.append(f"on {arm.name} it {why}")
-            runs[arm.name] = [found]
+            runs[arm.name] = [tests]
             seconds.append(result["seconds"])
         if comparison.to_repeat(suite, runs):
             repeat(suite, machine, runs, notes)
         verdicts = comparison.compare(suite, runs)
         show(suite, verdicts, seconds, reasons)
-        bad = sum(bool(verdict.wrong) for verdict in verdicts)
-        failed += bad
-        passed += len(verdicts) - bad
+        for verdict in verdicts:
+            found.check(f"{suite.name}: {verdict.test}", verdict.wrong, verdict.note)
     for note in notes:
         print(note)
     print(f"what they printed: {shown(OUT)}/selftests-*.tap; "
           f"consoles: {shown(LOGS)}/selftests-*.log")
-    record("selftests", passed, failed)
-    print(f"{passed} passed, {failed} failed")
     guard.close()
-    return 1 if failed else 0
+    return found.conclude()
 
 
 if __name__ == "__main__":

@@ -112,13 +112,12 @@ def finds(case):
                for verdict in comparison.compare(case.suite, runs))
 
 
-def run():
-    """How many cases the comparison judged rightly, and how many not."""
-    failed = 0
+def run(found):
+    """Adds each case to the checks of a run."""
     for case in CASES:
-        if finds(case) != case.fails:
-            print(f"self-test: {case.name}: FAIL: "
-                  + ("not found" if case.fails else "judged wrong"))
-            failed += 1
-    print(f"self-test: {len(CASES) - failed} of {len(CASES)} cases judged rightly")
-    return len(CASES) - failed, failed
+        wrong = None if finds(case) == case.fails else \
+            "not found" if case.fails else "judged wrong"
+        found.check(f"self-test: {case.name}", wrong)
+        if wrong:
+            print(f"self-test: {case.name}: FAIL: {wrong}")
+    print(f"self-test: {len(CASES)} cases, {found.count('failed')} judged wrong")

@@ -4,8 +4,9 @@
 import argparse
 
 from harness import arms, initramfs, qemu
-from harness.common import LOGS, Progress, main, shown
+from harness.common import LOGS, main, shown
 from harness.kernels import ARMS
+from harness.progress import Progress
 from harness.stats import METRICS
 
 
@@ -34,7 +35,7 @@ def smoke():
     workload = [f"--{name.replace('_', '-')}"
                 for name in ("v1", "any", "from_home", "shrinker_debug")
                 if getattr(options, name)]
-    progress = Progress(1)
+    progress = Progress("smoke", [f"{arm.name}, N = {options.n}"])
     initrd = initramfs.build_initramfs()
     progress.next(f"{arm.name}, N = {options.n}")
     result = arms.boot(

@@ -5,10 +5,12 @@ a race: each race must have all of its roles, and all of its hits.
 
 import argparse
 import collections
+import os
 import re
 
-from harness import arms, initramfs, kernels, kunit_guest, qemu
-from harness.common import LOGS, BenchError, Progress, main, record, shown
+from harness import arms, initramfs, kernels, kunit_guest, qemu, results
+from harness.common import LOGS, BenchError, main, shown
+from harness.progress import Progress
 
 NAME = "suites"
 ALL = "mm_reclaim*"
@@ -26,8 +28,10 @@ def parse_options():
                         help="of the guest (default: %(default)s)")
     parser.add_argument("--race-ms", type=int, default=4000,
                         help="of each race, at least (default: %(default)s)")
-    parser.add_argument("--suites", metavar="PATTERN", default=ALL,
-                        help="SUITE or SUITE.CASE (default: %(default)s)")
+    parser.add_argument("--suites", metavar="PATTERN",
+                        default=os.environ.get("FILTER") or ALL,
+                        help="as FILTER of make kunit: SUITE or SUITE.CASE "
+                             "(default: %(default)s)")
     parser.add_argument("--timeout", type=int, default=1800, metavar="SECONDS",
                         help="of the guest (default: %(default)s)")
     parser.add_argument("--accel", choices=("kvm", "tcg"), default="tcg")
@@ -57,23 +61,23 @@ def suites():
     qemu.check()
     arm = kernels.alone(kernels.used_by(NAME)[0])
     arms.check_images([arm])
-    progress = Progress(1)
+    progress = Progress(NAME, ["suites"])
+    found = results.Run(NAME, [arm.kernel])
     progress.next(f"KUnit suites with {options.cpus} CPUs")
-    log = LOGS / f"{NAME}.log"
     try:
         passed = kunit_guest.run(
             arm, qemu.Machine(options.accel, 1024, options.cpus),
             initramfs.build_initramfs(), NAME, options.race_ms, options.timeout,
             (*kunit_guest.WHOLE, f"kunit.filter_glob={options.suites}"))
         progress.done("the rounds in which each role was busy:")
-        races = check_roles(log, options.suites == ALL)
+        races = check_roles(LOGS / f"{NAME}.log", options.suites == ALL)
     except BenchError as error:
         print(f"FAIL: {error}")
-        record(NAME, 0, 1)
-        return 1
-    record(NAME, passed, 0)
-    print(f"{passed} passed, 0 failed, {races} of them races; console: {shown(log)}")
-    return 0
+        found.check(NAME, error, log=NAME)
+        return found.conclude()
+    for case in passed:
+        found.check(case, log=NAME)
+    return found.conclude(f"{races} of them races; console: {shown(LOGS)}/{NAME}.log")
 
 
 if __name__ == "__main__":

@@ -13,8 +13,9 @@ import os
 import random
 
 from guest.torturer import MOST_DURATIONS, steps_of
-from harness import arms, kernels, python_guest, qemu
-from harness.common import LOGS, BenchError, Progress, main, record, shown
+from harness import arms, kernels, python_guest, qemu, results, selection
+from harness.common import LOGS, BenchError, main, shown
+from harness.progress import Progress
 
 # Beside the duration: to boot, to clean up, and to settle.
 SPARE = 600
@@ -35,8 +36,7 @@ def parse_options():
                         default=int(os.environ.get("SEED") or
                                     random.randrange(1 << 31)),
                         help="default: a new one each time, or SEED")
-    parser.add_argument("--case", metavar="TEXT", default="",
-                        help="only guests whose name contains this, such as v1")
+    selection.add_option(parser, "guests")
     parser.add_argument("--torturers", type=int, default=4,
                         help="processes (default: %(default)s)")
     parser.add_argument("--cpus", type=int, default=2,
@@ -114,35 +114,29 @@ def torture():
         "kmemleak=on" if leaks else "", options.args))))
     arms.check_images([arm])
     machine = qemu.Machine(options.accel, options.memory, options.cpus)
-    cases = [case for case in CASES if options.case in case[0]]
-    if not cases:
-        raise BenchError(f"no guest is called \"{options.case}\": there are "
-                         f"{', '.join(name for name, _ in CASES)}")
+    cases = selection.chosen(options, CASES, lambda case: case[0])
     duration = options.duration // len(cases)
-    progress = Progress(len(cases))
-    failed = 0
+    progress = Progress("torture", [f"{name}, {duration} s" for name, _ in cases])
+    found = results.Run("torture", [kernel])
     for name, arguments in cases:
         progress.next(f"{name}, {duration} s, SEED={options.seed}")
+        log = f"torture-{name.replace(' ', '-')}"
         try:
             result = arms.boot(
-                arm, machine, python_guest.build("torture.py"),
-                options.torturers, f"torture-{name.replace(' ', '-')}",
+                arm, machine, python_guest.build("torture.py"), options.torturers, log,
                 (*arguments, *(["--leaks"] if leaks else ()), "--seed",
                  str(options.seed), "--duration", str(duration)), (),
                 duration * MOST_DURATIONS + SPARE)
         except arms.GuestFailed as error:
-            progress.done(f"FAIL: {error}")
-            failed += 1
+            progress.done(f"FAIL: {error}", counts=False)
+            found.check(name, error, log=log)
             continue
         wrong = did_too_little(result)
-        progress.done(f"FAIL: {wrong}" if wrong else
-                      f"ok, {result['guest_seconds']:.0f} s")
-        failed += bool(wrong)
+        seconds = progress.done(f"FAIL: {wrong}" if wrong else
+                                f"ok, {result['guest_seconds']:.0f} s")
+        found.check(name, wrong, f"SEED={options.seed}", seconds, log)
         report(result)
-    record("torture", len(cases) - failed, failed)
-    print(f"{len(cases) - failed} passed, {failed} failed; consoles: "
-          f"{shown(LOGS)}/torture-*.log")
-    return 1 if failed else 0
+    return found.conclude(f"consoles: {shown(LOGS)}/torture-*.log")
 
 
 if __name__ == "__main__":
