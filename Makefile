@@ -9,7 +9,7 @@ ARCH ?= x86_64
 export KSRC QUICK FRESH K N DURATION SEED FILTER
 unexport MAKEFLAGS MFLAGS MAKEOVERRIDES VARIANT ARCH KERNELS CONFIGS PART
 
-.PHONY: help deps tree kernel kernels kunit test suites mutants-check mutants \
+.PHONY: help deps tree kernel kernels kunit test suites harness-check mutants-check mutants \
 	bench bench-scale bench-softlimit bench-untrusted bench-profile debug-kernel boots \
 	failinject torture mutants-debug sanitize selftests litmus model \
 	tools-check lint series configs ncheck objcheck rustavailable release \
@@ -40,6 +40,9 @@ test: deps tree ## run the KUnit suites on x86_64
 suites: deps tree ## run the KUnit suites with 4 CPUs, on a kernel without sanitizers
 	@scripts/kernels suites
 	@tests/run suites
+
+harness-check: deps tree ## check, in seconds, that the harness finds what is wrong
+	@tests/run harness
 
 mutants-check: tree ## check, in seconds, that the mutants still fit the code
 	@tests/run mutants --check
@@ -130,7 +133,7 @@ rebase: ## apply the series to KSRC=/path/to/linux with 3-way merge, and list wh
 	@scripts/rebase
 
 release: ## run everything there is, for hours; goes on where it was interrupted
-	@scripts/tier release
+	@python3 -m harness.tier release
 
 clean: ## remove what was built, and keep what was fetched
 	@scripts/clean

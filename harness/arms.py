@@ -4,7 +4,7 @@
 import json
 import re
 
-from harness import qemu, races, splats, stale_code, stale_code_selftest
+from harness import qemu, races, splats, stale_code
 from harness.common import LOGS, BenchError, shown, tail
 from harness.kernels import OWN_OPTION
 
@@ -13,8 +13,6 @@ EXIT = "MM_RECLAIM_EXIT "
 
 
 def check_images(arms):
-    # All guests are started by start().
-    stale_code_selftest.run()
     for arm in arms:
         if not arm.kernel.image.is_file():
             raise BenchError(f"{shown(arm.kernel.image)} is missing: run 'make kernel "

@@ -13,7 +13,7 @@ import re
 import sys
 import xml.etree.ElementTree as ET
 
-from harness import kunit_suites, kunit_suites_selftest, splats
+from harness import kunit_suites, splats
 
 # Suites race threads, which means nothing on one CPU.
 SMP = re.compile(r'Brought up .*\b([2-9]|[1-9][0-9]+) CPUs')
@@ -31,9 +31,6 @@ def read(path):
 
 def complaints(log, config):
     """What is wrong with the run as a whole, one line each."""
-    wrong = kunit_suites_selftest.run()
-    if wrong:
-        yield wrong
     if 'KTAP version' not in log:
         yield 'the kernel printed no KTAP: it did not reach the tests'
         return

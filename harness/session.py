@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 from harness import (
-    arms, goals, goals_selftest, initramfs, qemu, results, revision)
+    arms, goals, initramfs, qemu, results, revision)
 from harness.common import LOGS, OUT, ROOT, BenchError, tail
 from harness.kernels import ARMS
 
@@ -52,7 +52,6 @@ def choose_arms(parser, names, known):
 def begin(options, logs):
     """Checks what is needed, and removes old logs. Returns a guard to close at
     the end, the initramfs, and the accelerator."""
-    goals_selftest.run()
     qemu.check()
     arms.check_images(options.arms)
     arms.check_configs(options.arms)

@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 from harness import (
-    arms, initramfs, kernels, kunit_guest, python_guest, qemu, races, races_selftest,
+    arms, initramfs, kernels, kunit_guest, python_guest, qemu, races,
     results, selection)
 from harness.common import LOGS, QUICK, RESULTS, ROOT, main, shown
 from harness.progress import Progress
@@ -139,7 +139,6 @@ def sanitize():
         lambda step: f"{step[1]} on {step[0].name}")
     arms.check_images(chosen)
     races.known()
-    races_selftest.run()
     for arm in chosen:
         sanitizers.check_instrumented(arm.kernel)
     for old in LOGS.glob("sanitize-*.log"):

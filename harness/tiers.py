@@ -44,6 +44,7 @@ CI = (
     Step("rustavailable"),
     Step("docs-figures", ("CHECK=1",)),
     *map(kernel, (*BENCH, *SUITES, *DEBUG)),
+    Step("harness-check"),
     Step("mutants-check"),
     Step("tools-check"),
     Step("lint"),
@@ -67,6 +68,7 @@ CI = (
 
 # Everything, one after the other, as times are measured.
 RELEASE = tuple(Step(target, variables) for target, *variables in (
+    ("harness-check",),
     ("lint",),
     ("tools-check",),
     ("docs-figures", "CHECK=1"),

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Shows that a suite or a case which did not run, or was skipped, is noticed."""
 
+import pytest
+
 from harness import kunit_suites
 
 WANTED = {'first': ['one', 'two'], 'mm_reclaim_nodes': ['nodes_added']}
@@ -40,13 +42,13 @@ GLOBS = {'*': {'a_b': ['one', 'two'], 'a_c': ['one']}, 'a_c': {'a_c': ['one']},
          'a_b.two': {'a_b': ['two']}, '*.two': {'a_b': ['two']}, 'b*': {}}
 
 
-def run():
-    """What is judged wrong, or None."""
-    for name, (console, option, wrong) in CASES.items():
-        if any(kunit_suites.missing(console, WANTED, {option})) != wrong:
-            return f'what must have run is judged wrong: {name}'
+@pytest.mark.parametrize('case', CASES)
+def test_missing(case):
+    console, option, wrong = CASES[case]
+    assert any(kunit_suites.missing(console, WANTED, {option})) == wrong
+
+
+@pytest.mark.parametrize('globs', GLOBS)
+def test_chosen(globs):
     suites = {'a_b': ['one', 'two'], 'a_c': ['one']}
-    for globs, chosen in GLOBS.items():
-        if kunit_suites.chosen(suites, globs) != chosen:
-            return f'which suites {globs} lets run is judged wrong'
-    return None
+    assert kunit_suites.chosen(suites, globs) == GLOBS[globs]

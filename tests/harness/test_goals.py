@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Shows that goals that are missed fail a bench, and those of times don't."""
 
+import pytest
+
 from harness import goals
-from harness.common import BenchError
 from harness.kernels import ARMS
 from harness.stats import Table
 
@@ -50,21 +51,26 @@ TIMES = ((100, 110, 99, goals.MET), (100, 110, 108, goals.NOISE),
          (100, None, 99, goals.MET), (100, None, 120, f"{goals.MISSED}, or noise"))
 
 
-def run():
-    for name, (figures, fails) in CASES.items():
-        found = goals.counts(table_of(figures))
-        missed = [goal for goal in goals.deciding(found, CHOICE, ("stock", "rust"))
-                  if goal["verdict"] != goals.MET]
-        if bool(missed) != fails:
-            raise BenchError(f"goals are judged wrong: {name}")
-    if goals.deciding(goals.counts(table_of(with_rust(calls=9999))), CHOICE[1:],
-                      ("stock", "rust")):
-        raise BenchError("goals are judged though there is no arm to compare with")
-    for stock, again, rust, said in TIMES:
-        figures = {"stock": {"create": stock}, "rust": {"create": rust}}
-        if again:
-            figures["again"] = {"create": again}
-        goal = goals.not_slower(table_of(figures), SIZE, "", "create")
-        if goal["verdict"] != said or goal["decides"]:
-            raise BenchError(f"times of {stock}, {again} and {rust} are "
-                             f"\"{goal['verdict']}\", not \"{said}\"")
+def missed(figures, choice=CHOICE):
+    return [goal for goal in goals.deciding(goals.counts(table_of(figures)), choice,
+                                            ("stock", "rust"))
+            if goal["verdict"] != goals.MET]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_decides(case):
+    figures, fails = CASES[case]
+    assert bool(missed(figures)) == fails
+
+
+def test_nothing_to_compare_with():
+    assert not missed(with_rust(calls=9999), CHOICE[1:])
+
+
+@pytest.mark.parametrize("stock, again, rust, said", TIMES)
+def test_times(stock, again, rust, said):
+    figures = {"stock": {"create": stock}, "rust": {"create": rust}}
+    if again:
+        figures["again"] = {"create": again}
+    goal = goals.not_slower(table_of(figures), SIZE, "", "create")
+    assert (goal["verdict"], goal["decides"]) == (said, False)

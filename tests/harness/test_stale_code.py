@@ -3,8 +3,9 @@
 
 import dataclasses
 
+import pytest
+
 from harness import qemu, splats, stale_code
-from harness.common import BenchError
 
 
 @dataclasses.dataclass
@@ -44,9 +45,8 @@ CASES = {
 }
 
 
-def run():
-    for name, (machine, release, stopped, console, again) in CASES.items():
-        ended = Ended(console, stopped)
-        if stale_code.was_run(machine, ended, splats.first(console),
-                              release) != again:
-            raise BenchError(f"whether QEMU ran stale code is judged wrong: {name}")
+@pytest.mark.parametrize("case", CASES)
+def test_was_run(case):
+    machine, release, stopped, console, again = CASES[case]
+    ended = Ended(console, stopped)
+    assert stale_code.was_run(machine, ended, splats.first(console), release) == again

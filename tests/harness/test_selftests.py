@@ -3,6 +3,8 @@
 
 import dataclasses
 
+import pytest
+
 from tests.selftests import comparison, ktap
 from tests.selftests.suites import WHOLE, Suite
 
@@ -112,12 +114,6 @@ def finds(case):
                for verdict in comparison.compare(case.suite, runs))
 
 
-def run(found):
-    """Adds each case to the checks of a run."""
-    for case in CASES:
-        wrong = None if finds(case) == case.fails else \
-            "not found" if case.fails else "judged wrong"
-        found.check(f"self-test: {case.name}", wrong)
-        if wrong:
-            print(f"self-test: {case.name}: FAIL: {wrong}")
-    print(f"self-test: {len(CASES)} cases, {found.count('failed')} judged wrong")
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_comparison(case):
+    assert finds(case) == case.fails

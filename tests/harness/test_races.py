@@ -3,8 +3,9 @@
 
 import types
 
+import pytest
+
 from harness import races
-from harness.common import BenchError
 from harness.kernels import KERNELS
 
 RULE = "=" * 66
@@ -78,20 +79,24 @@ CASES = {
 }
 
 
-def run():
-    real, races.chain = races.chain, chain
-    try:
-        check()
-    finally:
-        races.chain = real
+@pytest.fixture(autouse=True)
+def lines(monkeypatch):
+    monkeypatch.setattr(races, "chain", chain)
 
 
-def check():
-    if "KCSAN" in races.without_known(report("shrink_slab", "three"), STOCK, LISTED):
-        raise BenchError("the filter of data races does not know those of stock")
-    for name, (console, left) in CASES.items():
-        rest = races.without_known(f"before\n{console}after\n", RUST, LISTED)
-        if ("BUG: KCSAN" in rest) != left:
-            raise BenchError(f"the filter of data races is wrong about {name}")
-        if "before" not in rest or "after" not in rest:
-            raise BenchError(f"the filter of data races loses lines: {name}")
+def test_all_of_stock_are_known():
+    assert "KCSAN" not in races.without_known(report("shrink_slab", "three"), STOCK,
+                                              LISTED)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_without_known(case):
+    console, left = CASES[case]
+    rest = races.without_known(f"before\n{console}after\n", RUST, LISTED)
+    assert ("BUG: KCSAN" in rest) == left
+    assert "before" in rest
+    assert "after" in rest
+
+
+def test_the_table():
+    assert races.known()
