@@ -2,10 +2,11 @@
 """One run of a workload in a guest of an arm, and what may be wrong with it."""
 
 import json
+import os
 import re
 
 from harness import qemu, races, splats, stale_code
-from harness.common import LOGS, BenchError, shown, tail
+from harness.common import LOGS, OUT, BenchError, shown, tail
 from harness.kernels import OWN_OPTION
 
 MARK = "# MM_RECLAIM_JSON "
@@ -169,6 +170,7 @@ def boot(arm, machine, initrd, n, name, workload=(), kernel_args=(),
     result["arm"] = arm.name
     result["retries"] = retries
     result["guest_seconds"] = round(ended.seconds, 3)
+    result["console"] = os.path.relpath(log, OUT)
     return result
 
 

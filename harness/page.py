@@ -98,6 +98,17 @@ def of_checks(checks):
     yield "</table>"
 
 
+def of_guests(results):
+    """Where each of them said what it measured."""
+    consoles = [result["console"] for result in results if result.get("console")]
+    if not consoles:
+        return
+    yield "<h2>Consoles</h2>"
+    yield "<p>" + ", ".join(
+        f"<a href=\"{html.escape(path)}\">{html.escape(path.rpartition('/')[2])}</a>"
+        for path in consoles) + "</p>"
+
+
 def head(content):
     checks = content["checks"]
     failed = [check for check in checks if check["verdict"] == "failed"]
@@ -130,4 +141,5 @@ def page(content, markdown, plots=()):
     for plot in plots:
         svg = plot.read_text(encoding="utf-8")
         parts.append(f"<h2>{text(plot.stem)}</h2>" + svg[svg.index("<svg"):])
-    return "\n".join([*parts, *of_checks(content["checks"])]) + "\n"
+    return "\n".join([*parts, *of_checks(content["checks"]),
+                      *of_guests(content.get("results", ()))]) + "\n"

@@ -50,13 +50,14 @@ def test_junit(run, tmp_path):
 
 
 def test_page_has_what_failed_first(run, tmp_path):
-    run.publish({"doubts": ["a doubt"], "results": [{}], "goals": [
+    run.publish({"doubts": ["a doubt"], "results": [{"console": "log/a.log"}], "goals": [
         {"goal": "slow", "found": "2 times", "verdict": "missed", "decides": False},
         {"goal": "fast", "found": "1 times", "verdict": "met", "decides": False}]},
         "| a | b |\n|---|---|\n| cell | 2 |\n")
     page = (tmp_path / "test.html").read_text()
     places = [page.index(text) for text in (
-        "bad &lt;one&gt;", "a doubt", "slow", "<td>cell</td>", "All checks")]
+        "bad &lt;one&gt;", "a doubt", "slow", "<td>cell</td>", "All checks",
+        "href=\"log/a.log\"")]
     assert places == sorted(places)
     assert "fast" not in page
 
