@@ -2,7 +2,7 @@
 /*
  * The knobs of soft limits by predicate: whether they are used at all, and the
  * limit of each memory cgroup. What reclaim makes of them is decided in
- * rust/mm_reclaim/excess.rs.
+ * rust/mm_reclaim/soft_limit.rs.
  */
 #include <linux/init.h>
 #include <linux/kstrtox.h>

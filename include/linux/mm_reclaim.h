@@ -62,7 +62,7 @@ struct mem_cgroup_excess_pass {
  *
  * Embedded in struct mem_cgroup. Zero is a valid empty map, so that a memcg
  * that owns no object needs no memory beyond this. Only Rust looks inside
- * (rust/mm_reclaim/info.rs).
+ * (rust/mm_reclaim/map.rs).
  */
 struct shrinker_map {
 	void		*table;
@@ -77,7 +77,7 @@ struct shrinker_map {
  *	shrink
  *
  * Embedded in struct mem_cgroup_per_node. All zeroes is a valid empty info.
- * Only Rust writes it (rust/mm_reclaim/info.rs).
+ * Only Rust writes it (rust/mm_reclaim/map.rs).
  */
 struct shrinker_node_info {
 	unsigned long	summary;
@@ -106,7 +106,7 @@ struct shrinker_memcg_bitmap {
  * @nr_below: how many memcgs below exceed theirs
  *
  * Embedded in struct mem_cgroup. All zeroes is a valid state. Only Rust looks
- * inside (rust/mm_reclaim/excess.rs).
+ * inside (rust/mm_reclaim/soft_limit.rs).
  */
 struct soft_limit_state {
 	unsigned long	flags;

@@ -13,7 +13,7 @@ use kernel::sync::atomic::{
 /// [`set`](Self::set) and [`clear`](Self::clear) always perform a fully ordered read-modify-write,
 /// also where the bit already had the wanted value: every access before the call is ordered before
 /// the operation, and the operation before every access after it, as if `smp_mb()` stood on both
-/// sides. The protocols in [`info`](crate::info) rely on it.
+/// sides. The protocols in [`map`](crate::map) rely on it.
 #[repr(transparent)]
 pub(crate) struct AtomicBits(Atomic<usize>);
 

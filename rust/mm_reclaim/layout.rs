@@ -56,7 +56,7 @@ pub(crate) const fn check_field<Rust, C, T: Mirrors<U>, U>(
 /// Casts a pointer to a field of a C object to what Rust keeps in that field: zeroed with the
 /// object, and valid then. Does not compile if their layouts differ.
 #[inline]
-pub(crate) const fn kept_in<T: Mirrors<C>, C>(field: *const C) -> *const T {
+pub(crate) const fn cast_field<T: Mirrors<C>, C>(field: *const C) -> *const T {
     const { T::CHECK }
     field.cast()
 }

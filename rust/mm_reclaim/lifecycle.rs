@@ -12,8 +12,6 @@ use kernel::{
 
 use crate::{
     context,
-    id::Id,
-    info::Owner,
     iter::{
         self,
         Cookie,
@@ -21,17 +19,19 @@ use crate::{
         Step,
         Verdict, //
     },
+    map::HasMap,
     memcg::{
         MemCgroup,
         ReclaimIter, //
     },
     node::Node,
-    rcu::Lent,
+    rcu::RcuFreed,
     shrinker::{
         Shrinker,
         ShrinkerIds,
         SHRINKERS, //
     },
+    shrinker_id::ShrinkerId,
     stat::{
         self,
         Stat, //
@@ -41,7 +41,10 @@ use crate::{
 /// Gives a shrinker an id, and the root memcg room for its deferred work.
 ///
 /// May sleep. Returns `ENOSPC` if all ids are taken, and `ENOMEM` if memory is short.
-pub(crate) fn register(ids: &mut ShrinkerIds<'_>, shrinker: Lent<Shrinker>) -> Result<Id> {
+pub(crate) fn register(
+    ids: &mut ShrinkerIds<'_>,
+    shrinker: RcuFreed<Shrinker>,
+) -> Result<ShrinkerId> {
     let id = ids.find_free(GFP_KERNEL)?;
 
     // Early at boot there is no root yet: `online` does this later.
@@ -62,16 +65,16 @@ pub(crate) fn register(ids: &mut ShrinkerIds<'_>, shrinker: Lent<Shrinker>) -> R
 ///
 /// So does the root for each new shrinker: a shrinker whose objects don't set bits is called for
 /// the root as long as it doesn't say that it is empty. Does not sleep.
-pub(crate) fn mark(memcg: &MemCgroup, id: Id) {
+pub(crate) fn mark(memcg: &MemCgroup, id: ShrinkerId) {
     for node in Node::with_memory() {
-        memcg.info(node).set(id);
+        memcg.map_on(node).set(id);
     }
 }
 
 /// Takes the id of a shrinker back. Does not sleep.
 ///
 /// Its bits may stay behind in the maps; the walks that meet them clear them.
-pub(crate) fn unregister(ids: &mut ShrinkerIds<'_>, id: Id) {
+pub(crate) fn unregister(ids: &mut ShrinkerIds<'_>, id: ShrinkerId) {
     ids.remove(id);
     stat::add(Stat::Ids, -1);
 }
@@ -80,7 +83,7 @@ pub(crate) fn unregister(ids: &mut ShrinkerIds<'_>, id: Id) {
 ///
 /// May sleep if `flags` allow it. Returns `ENOMEM` if memory is short, or the memcg is at a limit;
 /// then nothing has changed.
-pub(crate) fn install(memcg: &MemCgroup, id: Id, flags: Flags) -> Result {
+pub(crate) fn install(memcg: &MemCgroup, id: ShrinkerId, flags: Flags) -> Result {
     memcg.charged(flags, |flags| {
         memcg.map().install(id.index(), Node::with_memory, flags)
     })
@@ -115,7 +118,7 @@ pub(crate) fn add_node(node: Node) -> Result {
         context::cond_resched();
     }
     for id in SHRINKERS.iter() {
-        root.info(node).set(id);
+        root.map_on(node).set(id);
         context::cond_resched();
     }
     Ok(())
@@ -143,9 +146,9 @@ pub(crate) fn offline(memcg: &MemCgroup) {
             add_deferred(parent, node, id, nr);
         }
     });
-    // ORDERING: Closing was fully ordered before the bits are read; pairs with `Info::list`.
+    // ORDERING: Closing was fully ordered before the bits are read; pairs with `MapOnNode::list`.
     for node in Node::possible() {
-        memcg.info(node).unlist();
+        memcg.map_on(node).unlist();
     }
 }
 
@@ -161,9 +164,9 @@ pub(crate) fn free(memcg: &MemCgroup) {
 /// Where the memcg has no unit for it any more, the nearest ancestor takes the work over. The root
 /// has units for all shrinkers. On a node where nobody has units, which then has no memory, the
 /// work becomes that of [`Node::home`]. Does not sleep.
-pub(crate) fn add_deferred(memcg: &MemCgroup, node: Node, id: Id, nr: isize) -> isize {
+pub(crate) fn add_deferred(memcg: &MemCgroup, node: Node, id: ShrinkerId, nr: isize) -> isize {
     if nr == 0 {
-        return memcg.info(node).nr_deferred(id);
+        return memcg.map_on(node).nr_deferred(id);
     }
     hand_over(memcg, node, id, nr)
         .or_else(|rest| hand_over(memcg, Node::home(), id, rest))
@@ -172,11 +175,11 @@ pub(crate) fn add_deferred(memcg: &MemCgroup, node: Node, id: Id, nr: isize) -> 
 
 /// Adds work to what a memcg, or its nearest ancestor with a unit on `node`, has there. Returns the
 /// sum, or what nobody takes.
-fn hand_over(memcg: &MemCgroup, node: Node, id: Id, mut nr: isize) -> Result<isize, isize> {
+fn hand_over(memcg: &MemCgroup, node: Node, id: ShrinkerId, mut nr: isize) -> Result<isize, isize> {
     let mut heir = Some(memcg);
 
     while let Some(memcg) = heir {
-        match memcg.info(node).add_deferred(id, nr) {
+        match memcg.map_on(node).add_deferred(id, nr) {
             Ok(sum) => return Ok(sum),
             Err(rest) => nr = rest,
         }

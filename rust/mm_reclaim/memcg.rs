@@ -31,31 +31,31 @@ use kernel::{
 };
 
 #[cfg(CONFIG_MEMCG_V1)]
-use crate::excess::{
-    Excess,
-    Limited, //
+use crate::soft_limit::{
+    HasSoftLimit,
+    SoftLimitState, //
 };
 use crate::{
-    info::{
-        Info,
-        Map,
-        NodeInfo,
-        Owner, //
-    },
     iter::{
         Group,
         SharedPosition,
         Step, //
     },
     layout::{
-        kept_in,
+        cast_field,
         mirrors,
         Mirrors, //
     },
+    map::{
+        HasMap,
+        Map,
+        MapOnNode,
+        NodeSummary, //
+    },
     memcg_bitmap::{
+        HasMemcgId,
         MemcgBitmap,
-        MemcgId,
-        Numbered, //
+        MemcgId, //
     },
     node::Node, //
 };
@@ -69,7 +69,7 @@ use crate::{
 pub(crate) struct MemCgroup(Opaque<bindings::mem_cgroup>);
 
 /// The map of a memcg, as seen from one node.
-pub(crate) type MemCgroupInfo<'a> = Info<'a, MemCgroup>;
+pub(crate) type MemCgroupMap<'a> = MapOnNode<'a, MemCgroup>;
 
 impl MemCgroup {
     /// Creates a reference to a memcg.
@@ -170,7 +170,7 @@ impl MemCgroup {
     #[inline]
     pub(crate) fn reclaim_iter(&self, node: Node) -> ReclaimIter<'_> {
         // SAFETY: `iter` is a field of the valid per-node part.
-        let position = unsafe { &*kept_in(&raw const (*self.per_node(node)).iter) };
+        let position = unsafe { &*cast_field(&raw const (*self.per_node(node)).iter) };
 
         // INVARIANT: The position is one of this memcg's.
         ReclaimIter {
@@ -187,7 +187,7 @@ impl MemCgroup {
     #[inline]
     pub(crate) fn excess_iter(&self, node: Node) -> ReclaimIter<'_> {
         // SAFETY: `excess_iter` is a field of the valid per-node part.
-        let position = unsafe { &*kept_in(&raw const (*self.per_node(node)).excess_iter) };
+        let position = unsafe { &*cast_field(&raw const (*self.per_node(node)).excess_iter) };
 
         // INVARIANT: As above.
         ReclaimIter {
@@ -209,7 +209,7 @@ impl MemCgroup {
     #[inline]
     pub(crate) fn excess_top(&self, node: Node) -> &Atomic<u32> {
         // SAFETY: `excess_top` is a field of the valid per-node part, and accessed by Rust only.
-        unsafe { &*kept_in(&raw const (*self.per_node(node)).excess_top) }
+        unsafe { &*cast_field(&raw const (*self.per_node(node)).excess_top) }
     }
 
     #[inline]
@@ -246,7 +246,7 @@ impl MemCgroup {
     }
 }
 
-impl Numbered for MemCgroup {
+impl HasMemcgId for MemCgroup {
     #[inline]
     fn listed_id(&self) -> Option<MemcgId> {
         if self.is_root() {
@@ -269,19 +269,19 @@ impl Numbered for MemCgroup {
     }
 }
 
-impl Owner for MemCgroup {
+impl HasMap for MemCgroup {
     #[inline]
     fn map(&self) -> &Map {
         // SAFETY: `shrinker_map` is a field of the valid memcg, has the layout of `Map`, and is
         // accessed by Rust only.
-        unsafe { &*kept_in(&raw const (*self.as_raw()).shrinker_map) }
+        unsafe { &*cast_field(&raw const (*self.as_raw()).shrinker_map) }
     }
 
     #[inline]
-    fn node_info(&self, node: Node) -> &NodeInfo {
+    fn node_summary(&self, node: Node) -> &NodeSummary {
         // SAFETY: `shrinker_node_info` is a field of the valid per-node part, has the layout of
-        // `NodeInfo`, and is accessed by Rust only.
-        unsafe { &*kept_in(&raw const (*self.per_node(node)).shrinker_node_info) }
+        // `NodeSummary`, and is accessed by Rust only.
+        unsafe { &*cast_field(&raw const (*self.per_node(node)).shrinker_node_info) }
     }
 
     #[inline]
@@ -293,7 +293,7 @@ impl Owner for MemCgroup {
             let bitmaps = (&raw const bindings::shrinker_memcg_bitmaps)
                 .cast::<*mut bindings::shrinker_memcg_bitmap>();
 
-            &*kept_in(*bitmaps.add(node.as_raw() as usize))
+            &*cast_field(*bitmaps.add(node.as_raw() as usize))
         }
     }
 }
@@ -303,11 +303,11 @@ impl Owner for MemCgroup {
 static IN_EXCESS: MemcgBitmap = MemcgBitmap::new();
 
 #[cfg(CONFIG_MEMCG_V1)]
-impl Limited for MemCgroup {
+impl HasSoftLimit for MemCgroup {
     #[inline]
-    fn excess(&self) -> &Excess {
+    fn excess(&self) -> &SoftLimitState {
         // SAFETY: `excess` is a field of the valid memcg, and accessed by Rust only.
-        unsafe { &*kept_in(&raw const (*self.as_raw()).excess) }
+        unsafe { &*cast_field(&raw const (*self.as_raw()).excess) }
     }
 
     #[inline]

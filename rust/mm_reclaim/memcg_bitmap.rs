@@ -20,11 +20,11 @@ use crate::{
         self,
         AtomicBits, //
     },
-    info::{
-        Info,
-        Owner, //
-    },
-    layout::mirrors, //
+    layout::mirrors,
+    map::{
+        HasMap,
+        MapOnNode, //
+    }, //
 };
 
 /// The private id of a memcg; see `mem_cgroup_private_id()`.
@@ -94,7 +94,7 @@ const _: () =
     assert!(NR_IDS as usize == NR_SUMMARIES * (AtomicBits::LEN * AtomicBits::LEN) as usize);
 
 /// What such an id stands for.
-pub(crate) trait Numbered: Sized {
+pub(crate) trait HasMemcgId: Sized {
     /// Returns the id by which the memcg is listed; none if it never is, or not any more because
     /// it went offline.
     fn listed_id(&self) -> Option<MemcgId>;
@@ -109,12 +109,12 @@ pub(crate) trait Numbered: Sized {
 #[repr(C)]
 pub(crate) struct MemcgBitmap {
     /// Bit k: word k may have a bit set.
-    summary: [AtomicBits; NR_SUMMARIES],
+    word_summary: [AtomicBits; NR_SUMMARIES],
     words: [AtomicBits; NR_WORDS],
 }
 
 mirrors!(MemcgBitmap is bindings::shrinker_memcg_bitmap {
-    summary: summary,
+    word_summary: summary,
     words: words,
 });
 
@@ -125,7 +125,7 @@ impl MemcgBitmap {
         use crate::bits::Bits;
 
         Self {
-            summary: [const { AtomicBits::new(Bits::NONE) }; NR_SUMMARIES],
+            word_summary: [const { AtomicBits::new(Bits::NONE) }; NR_SUMMARIES],
             words: [const { AtomicBits::new(Bits::NONE) }; NR_WORDS],
         }
     }
@@ -136,8 +136,8 @@ impl MemcgBitmap {
     }
 
     #[inline]
-    fn summary(&self, at: u32) -> Option<&AtomicBits> {
-        self.summary.get((at / AtomicBits::LEN) as usize)
+    fn word_summary(&self, at: u32) -> Option<&AtomicBits> {
+        self.word_summary.get((at / AtomicBits::LEN) as usize)
     }
 
     /// Returns whether the bit of `id` is set; orders nothing.
@@ -158,15 +158,18 @@ impl MemcgBitmap {
         // ORDERING: The full barrier is before the summary is read; pairs with `clear`. Whoever
         // finds the bit set leaves the rest to the one who set it.
         let was_clear = !word.test(offset) && !word.set(offset);
-        self.set_summary(at);
+        self.set_word_summary(at);
         was_clear
     }
 
     #[inline]
-    fn set_summary(&self, at: u32) {
+    fn set_word_summary(&self, at: u32) {
         let offset = at % AtomicBits::LEN;
 
-        if let Some(summary) = self.summary(at).filter(|summary| !summary.test(offset)) {
+        if let Some(summary) = self
+            .word_summary(at)
+            .filter(|summary| !summary.test(offset))
+        {
             summary.set(offset);
         }
     }
@@ -174,7 +177,7 @@ impl MemcgBitmap {
     /// Clears the bit of `id`. Fully ordered.
     pub(crate) fn clear(&self, id: MemcgId) {
         let at = id.word();
-        let (Some(word), Some(summary)) = (self.word(at), self.summary(at)) else {
+        let (Some(word), Some(summary)) = (self.word(at), self.word_summary(at)) else {
             return;
         };
 
@@ -183,7 +186,7 @@ impl MemcgBitmap {
             // ORDERING: Fully ordered before the word is read again; pairs with `set`.
             summary.clear(at % AtomicBits::LEN);
             if !word.load().is_empty() {
-                self.set_summary(at);
+                self.set_word_summary(at);
             }
         }
     }
@@ -196,13 +199,13 @@ impl MemcgBitmap {
             if let Some(offset) = bits.starting_at(start % AtomicBits::LEN).next() {
                 return MemcgId::new(at.wrapping_mul(AtomicBits::LEN).wrapping_add(offset));
             }
-            let next = bits::first_from(&self.summary, at.wrapping_add(1), |bits| bits)?;
+            let next = bits::first_from(&self.word_summary, at.wrapping_add(1), |bits| bits)?;
             start = next.wrapping_mul(AtomicBits::LEN);
         }
     }
 }
 
-impl<O: Owner> Info<'_, O> {
+impl<O: HasMap> MapOnNode<'_, O> {
     /// Lists the memcg. The caller has just made it not idle.
     ///
     /// Does not sleep; interrupts may be off.
@@ -247,12 +250,12 @@ impl<O: Owner> Info<'_, O> {
         let is_needed = || {
             self.owner
                 .with_id(id, &guard)
-                .is_some_and(|owner| owner.info(self.node).must_be_listed())
+                .is_some_and(|owner| owner.map_on(self.node).must_be_listed())
         };
 
         loop {
             // ORDERING: Fully ordered before the memcg is looked at again; pairs with the barriers
-            // between the summary of a memcg and its bit in `set_summary` and `set_stray`.
+            // between the summary of a memcg and its bit in `set_unit_summary` and `set_stray`.
             bitmap.clear(id);
             if !is_needed() {
                 return;

@@ -10,14 +10,14 @@
 //!
 //! | module | task | `unsafe` |
 //! |---|---|---|
-//! | [`export`] | the entry points that C calls: pointers to types, results to errnos | yes |
+//! | [`entry`] | the entry points that C calls: pointers to types, results to errnos | yes |
 //! | [`lifecycle`] | what happens to the maps when shrinkers and memcgs come and go | no |
 //! | [`walk`], [`verify`] | shrink one memcg, and check its map | no |
 //! | [`shrinker`], [`memcg`] | C objects as Rust types | yes |
-//! | [`excess`], [`excess_walk`] | soft limits: who reclaim takes from first | no |
+//! | [`soft_limit`] | soft limits: who reclaim takes from first | no |
 //! | [`iter`] | walk a hierarchy of groups | no |
-//! | [`id`] | shrinker ids | no |
-//! | [`info`] | the map of one memcg: install, set, clear | no |
+//! | [`id_table`], [`shrinker_id`] | shrinker ids | no |
+//! | [`map`] | the map of one memcg: install, set, clear | no |
 //! | [`memcg_bitmap`] | bitmaps of memcgs, and which have something to shrink | no |
 //! | [`table`] | the list of a memcg's units | no |
 //! | [`mod@unit`], [`bits`] | 64 shrinkers of one memcg and node | no |
@@ -32,21 +32,20 @@
 mod bits;
 mod cache;
 mod context;
-#[cfg(CONFIG_MEMCG_V1)]
-mod excess;
-#[cfg(CONFIG_MEMCG_V1)]
-mod excess_walk;
-mod export;
-mod id;
-mod info;
+mod entry;
+mod id_table;
 mod iter;
 mod layout;
 mod lifecycle;
+mod map;
 mod memcg;
 mod memcg_bitmap;
 mod node;
 mod rcu;
 mod shrinker;
+mod shrinker_id;
+#[cfg(CONFIG_MEMCG_V1)]
+mod soft_limit;
 mod stat;
 mod table;
 mod unit;

@@ -30,9 +30,9 @@ use kernel::sync::{
 ///
 /// The object stays valid until a grace period has passed after the last [`RcuRef`] by which
 /// readers can find it was made to forget it.
-pub(crate) struct Lent<T>(NonNull<T>);
+pub(crate) struct RcuFreed<T>(NonNull<T>);
 
-impl<T> Lent<T> {
+impl<T> RcuFreed<T> {
     /// Makes the promise for `object`.
     ///
     /// # Safety
@@ -48,7 +48,7 @@ impl<T> Lent<T> {
 ///
 /// # Invariants
 ///
-/// The pointer is null, or comes from a [`Lent`].
+/// The pointer is null, or comes from a [`RcuFreed`].
 #[repr(transparent)]
 pub(crate) struct RcuRef<T>(Atomic<*mut T>);
 
@@ -66,7 +66,7 @@ impl<T> RcuRef<T> {
 
     /// Creates a pointer to what `other` points to.
     pub(crate) fn copy_of(other: &Self) -> Self {
-        // INVARIANT: Null or from a `Lent`, as in `other`.
+        // INVARIANT: Null or from a `RcuFreed`, as in `other`.
         Self(Atomic::new(other.0.load(Relaxed)))
     }
 
@@ -81,11 +81,11 @@ impl<T> RcuRef<T> {
     }
 
     /// Publishes `object`, or forgets what was published.
-    pub(crate) fn set(&self, object: Option<Lent<T>>) {
+    pub(crate) fn set(&self, object: Option<RcuFreed<T>>) {
         // ORDERING: Release, so that readers see the object initialized; pairs with the dependency
         // in `get`.
         //
-        // INVARIANT: The pointer is null or comes from a `Lent`.
+        // INVARIANT: The pointer is null or comes from a `RcuFreed`.
         self.0.store(
             object.map_or(ptr::null_mut(), |lent| lent.0.as_ptr()),
             Release,

@@ -11,13 +11,11 @@ use kernel::{
 };
 
 use crate::{
-    id::{
-        Id,
-        IdTable, //
-    },
+    id_table::IdTable,
     memcg::MemCgroup,
     node::Node,
-    rcu::Writer, //
+    rcu::Writer,
+    shrinker_id::ShrinkerId, //
 };
 
 /// Wraps `struct shrinker`.
@@ -30,7 +28,7 @@ unsafe impl Send for Shrinker {}
 unsafe impl Sync for Shrinker {}
 
 /// The memcg-aware shrinkers by id.
-pub(crate) static SHRINKERS: IdTable<Shrinker> = IdTable::new(Id::LIMIT);
+pub(crate) static SHRINKERS: IdTable<Shrinker> = IdTable::new(ShrinkerId::LIMIT);
 
 /// The right to give ids to shrinkers and to take them back: evidence that `shrinker_mutex` is
 /// held.

@@ -5,13 +5,13 @@
 //! Every test prints its seed; `mm_reclaim_test.seed=` repeats it. The suites with threads are in
 //! mm/tests/mm_reclaim.
 
-#[cfg(CONFIG_MEMCG_V1)]
-mod excess;
 mod group;
 mod hierarchy;
-mod id;
-mod info;
+mod id_table;
 mod iter;
+mod map;
 mod memcg_bitmap;
 mod random;
+#[cfg(CONFIG_MEMCG_V1)]
+mod soft_limit;
 mod unit;

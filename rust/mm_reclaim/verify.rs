@@ -14,17 +14,17 @@ use kernel::{
 };
 
 use crate::{
-    id::Id,
     memcg::{
         self,
-        MemCgroupInfo, //
+        MemCgroupMap, //
     },
     shrinker::{
         self,
         Mode,
         Target,
         SHRINKERS, //
-    }, //
+    },
+    shrinker_id::ShrinkerId, //
 };
 
 /// How often, a millisecond apart, a suspicious count is looked at again.
@@ -47,28 +47,28 @@ pub(crate) fn is_exhaustive() -> bool {
 ///
 /// May sleep. Slow: asks all shrinkers.
 #[inline]
-pub(crate) fn check(target: &Target<'_>, info: &MemCgroupInfo<'_>) {
+pub(crate) fn check(target: &Target<'_>, map: &MemCgroupMap<'_>) {
     if matches!(shrinker::mode(), Mode::Verify) {
-        compare(target, info);
+        compare(target, map);
     }
 }
 
 /// Does what [`check`] does, whatever the mode.
-pub(crate) fn compare(target: &Target<'_>, info: &MemCgroupInfo<'_>) {
+pub(crate) fn compare(target: &Target<'_>, map: &MemCgroupMap<'_>) {
     // Without kernel memory accounting, a shrinker counts the objects of all memcgs for each of
     // them, whether or not it has some of this one.
     if memcg::is_kmem_disabled() {
         return;
     }
     for id in SHRINKERS.iter() {
-        check_one(target, info, id);
+        check_one(target, map, id);
     }
     if !target.memcg.is_root() {
-        check_listed(target, info);
+        check_listed(target, map);
     }
 }
 
-fn check_one(target: &Target<'_>, info: &MemCgroupInfo<'_>, id: Id) {
+fn check_one(target: &Target<'_>, map: &MemCgroupMap<'_>, id: ShrinkerId) {
     let shrinker = {
         let guard = rcu::read_lock();
         SHRINKERS.get(id, &guard).and_then(|s| s.try_get())
@@ -79,7 +79,7 @@ fn check_one(target: &Target<'_>, info: &MemCgroupInfo<'_>, id: Id) {
 
     // An object is counted before its bit is set, and a group that goes offline loses its bits
     // before its objects.
-    let is_missing = || !info.is_set(id) && !info.is_stray(id);
+    let is_missing = || !map.is_set(id) && !map.is_stray(id);
     let is_wrong = || is_missing() && shrinker.count(target) != 0 && target.memcg.is_online();
 
     if lasts(is_wrong) {
@@ -87,9 +87,9 @@ fn check_one(target: &Target<'_>, info: &MemCgroupInfo<'_>, id: Id) {
     }
 }
 
-fn check_listed(target: &Target<'_>, info: &MemCgroupInfo<'_>) {
+fn check_listed(target: &Target<'_>, map: &MemCgroupMap<'_>) {
     // The bit is set after the summary.
-    if lasts(|| !info.is_listed() && info.must_be_listed()) {
+    if lasts(|| !map.is_listed() && map.must_be_listed()) {
         target.memcg.warn_unlisted(target.node);
     }
 }

@@ -6,23 +6,22 @@ use kernel::sync::rcu;
 
 use crate::{
     context,
-    id::Id,
-    info::{
-        Owner,
-        Pending, //
-    },
     iter::{
         Group,
         Step, //
     },
+    map::{
+        HasMap,
+        Pending, //
+    },
     memcg::{
         self,
         MemCgroup,
-        MemCgroupInfo, //
+        MemCgroupMap, //
     },
     memcg_bitmap::{
-        MemcgId,
-        Numbered, //
+        HasMemcgId,
+        MemcgId, //
     },
     node::Node,
     shrinker::{
@@ -31,6 +30,7 @@ use crate::{
         Target,
         SHRINKERS, //
     },
+    shrinker_id::ShrinkerId,
     stat,
     verify, //
 };
@@ -41,7 +41,7 @@ use crate::{
 /// May sleep; the caller has a reference on the memcg. Nothing is called for a memcg that is not
 /// online: its objects belong to its parent, or soon will.
 pub(crate) fn shrink_memcg(target: &Target<'_>) -> usize {
-    let info = target.memcg.info(target.node);
+    let map = target.memcg.map_on(target.node);
 
     if !target.memcg.is_online() {
         return 0;
@@ -51,12 +51,12 @@ pub(crate) fn shrink_memcg(target: &Target<'_>) -> usize {
     // bits elsewhere.
     let freed = if verify::is_exhaustive() || (target.memcg.is_root() && memcg::is_kmem_disabled())
     {
-        shrink_all(target, &info)
+        shrink_all(target, &map)
     } else {
-        shrink_strays(target, &info).wrapping_add(shrink_mapped(target, &info))
+        shrink_strays(target, &map).wrapping_add(shrink_mapped(target, &map))
     };
 
-    info.unlist_if_idle();
+    map.unlist_if_idle();
     freed
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn next_shrinkable(
             return Some(Step::Descendant(memcg));
         }
         // It is gone, or as good as gone. So may be any number of others.
-        root.info(node).unlist_id(id);
+        root.map_on(node).unlist_id(id);
         context::cond_resched();
     }
 }
@@ -98,42 +98,42 @@ fn get_online(root: &MemCgroup, id: MemcgId) -> Option<<MemCgroup as Group>::Ref
 }
 
 /// Calls the shrinkers that may have objects though they have no unit.
-fn shrink_strays(target: &Target<'_>, info: &MemCgroupInfo<'_>) -> usize {
-    let strays = info.take_strays();
+fn shrink_strays(target: &Target<'_>, map: &MemCgroupMap<'_>) -> usize {
+    let strays = map.take_strays();
     let mut freed = 0usize;
 
     if strays.is_empty() {
         return 0;
     }
     for id in SHRINKERS.iter().filter(|id| strays.contains(id.offset())) {
-        if !info.is_installed(id) {
-            match shrink_one(target, info, id) {
+        if !map.is_installed(id) {
+            match shrink_one(target, map, id) {
                 Visited::Freed(nr) => freed = freed.wrapping_add(nr),
                 Visited::Cleared => continue,
             }
         }
         // Its unit may have been installed since, even by now, with a bit for somebody else only:
         // then this sets its own, by which it is called below. If not, it is a stray again.
-        info.set(id);
+        map.set(id);
     }
     freed
 }
 
 /// Calls the shrinkers whose bits are set.
-fn shrink_mapped(target: &Target<'_>, info: &MemCgroupInfo<'_>) -> usize {
+fn shrink_mapped(target: &Target<'_>, map: &MemCgroupMap<'_>) -> usize {
     let mut freed = 0usize;
     let mut walk = stat::Walk::default();
     let mut start = Some(0);
 
-    while let Some(Pending { index, bits, next }) = start.and_then(|at| info.next_pending(at)) {
+    while let Some(Pending { index, bits, next }) = start.and_then(|at| map.next_pending(at)) {
         // Not after a bit was cleared: an object often comes back, and then there is less to do.
         // If not, the next walk of this memcg is the last.
         if bits.is_empty() {
-            info.settle(index);
+            map.settle(index);
         }
         for offset in bits {
             walk.bits = walk.bits.wrapping_add(1);
-            match shrink_one(target, info, Id::new(index, offset)) {
+            match shrink_one(target, map, ShrinkerId::new(index, offset)) {
                 Visited::Freed(nr) => freed = freed.wrapping_add(nr),
                 Visited::Cleared => walk.spurious = walk.spurious.wrapping_add(1),
             }
@@ -141,16 +141,16 @@ fn shrink_mapped(target: &Target<'_>, info: &MemCgroupInfo<'_>) -> usize {
         start = next;
     }
     walk.add();
-    verify::check(target, info);
+    verify::check(target, map);
     freed
 }
 
 /// Calls every shrinker, whatever the map says.
-fn shrink_all(target: &Target<'_>, info: &MemCgroupInfo<'_>) -> usize {
+fn shrink_all(target: &Target<'_>, map: &MemCgroupMap<'_>) -> usize {
     let mut freed = 0usize;
 
     for id in SHRINKERS.iter() {
-        if let Visited::Freed(nr) = shrink_one(target, info, id) {
+        if let Visited::Freed(nr) = shrink_one(target, map, id) {
             freed = freed.wrapping_add(nr);
         }
     }
@@ -166,8 +166,8 @@ enum Visited {
 }
 
 /// Calls one shrinker, and clears its bit if it is empty.
-fn shrink_one(target: &Target<'_>, info: &MemCgroupInfo<'_>, id: Id) -> Visited {
-    let shrinker = match find(info, id) {
+fn shrink_one(target: &Target<'_>, map: &MemCgroupMap<'_>, id: ShrinkerId) -> Visited {
+    let shrinker = match find(map, id) {
         Ok(shrinker) => shrinker,
         Err(visited) => return visited,
     };
@@ -175,7 +175,7 @@ fn shrink_one(target: &Target<'_>, info: &MemCgroupInfo<'_>, id: Id) -> Visited 
     // Without kernel memory accounting, only shrinkers that don't depend on it have objects of a
     // memcg; all others are the root's.
     if !memcg::is_kmem_online() && !shrinker.is_nonslab() && !target.memcg.is_root() {
-        info.clear(id);
+        map.clear(id);
         return Visited::Cleared;
     }
 
@@ -185,10 +185,10 @@ fn shrink_one(target: &Target<'_>, info: &MemCgroupInfo<'_>, id: Id) -> Visited 
 
     // An object that was added after the count and before the bit was cleared has its bit cleared
     // too: so look again.
-    info.clear(id);
+    map.clear(id);
     match shrinker.shrink(target) {
         Shrunk::Freed(freed) => {
-            info.set(id);
+            map.set(id);
             Visited::Freed(freed)
         }
         Shrunk::Empty => Visited::Cleared,
@@ -196,7 +196,7 @@ fn shrink_one(target: &Target<'_>, info: &MemCgroupInfo<'_>, id: Id) -> Visited 
 }
 
 /// Gets the shrinker whose bit is set, or returns what came of the bit.
-fn find(info: &MemCgroupInfo<'_>, id: Id) -> Result<ShrinkerRef, Visited> {
+fn find(map: &MemCgroupMap<'_>, id: ShrinkerId) -> Result<ShrinkerRef, Visited> {
     let guard = rcu::read_lock();
 
     if let Some(shrinker) = SHRINKERS.get(id, &guard) {
@@ -207,9 +207,9 @@ fn find(info: &MemCgroupInfo<'_>, id: Id) -> Result<ShrinkerRef, Visited> {
 
     // The id was free, but another shrinker may have taken it and set the bit before it was cleared
     // here. Then its objects need the bit.
-    info.clear(id);
+    map.clear(id);
     if SHRINKERS.get(id, &guard).is_some() {
-        info.set(id);
+        map.set(id);
     }
     Err(Visited::Cleared)
 }

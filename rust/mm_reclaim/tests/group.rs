@@ -6,29 +6,29 @@ use core::cell::Cell;
 use kernel::sync::rcu::Guard;
 
 use crate::{
-    id::Id,
-    info::{
+    map::{
+        HasMap,
         Map,
-        NodeInfo,
-        Owner, //
+        NodeSummary, //
     },
     memcg_bitmap::{
+        HasMemcgId,
         MemcgBitmap,
-        MemcgId,
-        Numbered, //
+        MemcgId, //
     },
-    node::Node, //
+    node::Node,
+    shrinker_id::ShrinkerId, //
 };
 
 /// A group with a map for a single node; the map is closed when it is dropped, so that its units
 /// are freed.
 pub(super) struct Group<'b> {
     pub(super) map: Map,
-    node_info: NodeInfo,
+    node_summary: NodeSummary,
     id: i32,
     bitmap: &'b MemcgBitmap,
     /// What another CPU sets when next the group is asked for its id.
-    pub(super) late: Cell<Option<Id>>,
+    pub(super) late: Cell<Option<ShrinkerId>>,
 }
 
 impl<'b> Group<'b> {
@@ -36,7 +36,7 @@ impl<'b> Group<'b> {
     pub(super) fn new(id: i32, bitmap: &'b MemcgBitmap) -> Self {
         Self {
             map: Map::new(),
-            node_info: NodeInfo::new(),
+            node_summary: NodeSummary::new(),
             id,
             bitmap,
             late: Cell::new(None),
@@ -59,10 +59,10 @@ impl Drop for Group<'_> {
     }
 }
 
-impl Numbered for Group<'_> {
+impl HasMemcgId for Group<'_> {
     fn listed_id(&self) -> Option<MemcgId> {
         if let (Some(id), Ok(node)) = (self.late.take(), node()) {
-            self.info(node).set(id);
+            self.map_on(node).set(id);
         }
         MemcgId::from_raw(self.id)
     }
@@ -72,13 +72,13 @@ impl Numbered for Group<'_> {
     }
 }
 
-impl Owner for Group<'_> {
+impl HasMap for Group<'_> {
     fn map(&self) -> &Map {
         &self.map
     }
 
-    fn node_info(&self, _node: Node) -> &NodeInfo {
-        &self.node_info
+    fn node_summary(&self, _node: Node) -> &NodeSummary {
+        &self.node_summary
     }
 
     fn bitmap(&self, _node: Node) -> &MemcgBitmap {

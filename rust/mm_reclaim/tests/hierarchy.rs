@@ -29,15 +29,6 @@ use kernel::{
 };
 
 use super::random::Random;
-#[cfg(CONFIG_MEMCG_V1)]
-use crate::{
-    excess::{
-        Excess,
-        Limited, //
-    },
-    excess_walk::TopStore,
-    memcg_bitmap::MemcgBitmap, //
-};
 use crate::{
     iter::{
         self,
@@ -49,8 +40,17 @@ use crate::{
         Verdict, //
     },
     memcg_bitmap::{
-        MemcgId,
-        Numbered, //
+        HasMemcgId,
+        MemcgId, //
+    }, //
+};
+#[cfg(CONFIG_MEMCG_V1)]
+use crate::{
+    memcg_bitmap::MemcgBitmap,
+    soft_limit::walk::TopStore,
+    soft_limit::{
+        HasSoftLimit,
+        SoftLimitState, //
     }, //
 };
 
@@ -76,7 +76,7 @@ pub(super) struct TestGroup {
     #[cfg(CONFIG_MEMCG_V1)]
     top: Cell<u32>,
     #[cfg(CONFIG_MEMCG_V1)]
-    excess: Excess,
+    excess: SoftLimitState,
     /// Whether it uses more than its soft limit.
     #[cfg(CONFIG_MEMCG_V1)]
     pub(super) exceeds: Cell<bool>,
@@ -136,7 +136,7 @@ impl Group for TestGroup {
     }
 }
 
-impl Numbered for TestGroup {
+impl HasMemcgId for TestGroup {
     fn listed_id(&self) -> Option<MemcgId> {
         if self.at == 0 {
             return None;
@@ -169,8 +169,8 @@ impl TopStore<TestGroup> for TestTops {
 }
 
 #[cfg(CONFIG_MEMCG_V1)]
-impl Limited for TestGroup {
-    fn excess(&self) -> &Excess {
+impl HasSoftLimit for TestGroup {
+    fn excess(&self) -> &SoftLimitState {
         &self.excess
     }
 
@@ -253,7 +253,7 @@ pub(super) fn build(depths: &[usize]) -> Result<KVec<TestGroup>> {
             refs: Atomic::new(0),
             dying: false,
             #[cfg(CONFIG_MEMCG_V1)]
-            excess: Excess::new(),
+            excess: SoftLimitState::new(),
             #[cfg(CONFIG_MEMCG_V1)]
             exceeds: Cell::new(false),
         };

@@ -15,13 +15,13 @@ use super::{
     random::Random, //
 };
 use crate::{
-    id::Id,
-    info::Owner,
+    map::HasMap,
     memcg_bitmap::{
         MemcgBitmap,
         MemcgId, //
     },
     node::Node,
+    shrinker_id::ShrinkerId,
     unit::Unit, //
 };
 
@@ -45,7 +45,7 @@ impl Model {
 /// Compares the list with the groups that are not idle.
 fn check(random: &Random, step: u32, groups: &[Group<'_>], models: &[Model], at: Node) -> Result {
     for (i, (group, model)) in groups.iter().zip(models).enumerate() {
-        let is_listed = group.info(at).is_listed();
+        let is_listed = group.map_on(at).is_listed();
 
         // The first one, like the root, never is.
         random.check(
@@ -68,12 +68,12 @@ fn run(random: &mut Random, groups: &[Group<'_>]) -> Result {
     }
     for step in 0..STEPS {
         let which = random.below(groups.len() as u32) as usize;
-        let (info, model) = (groups[which].info(at), &mut models[which]);
-        let id = Id::new(0, random.below(IDS));
+        let (map, model) = (groups[which].map_on(at), &mut models[which]);
+        let id = ShrinkerId::new(0, random.below(IDS));
 
         match random.below(16) {
             0..=5 => {
-                info.set(id);
+                map.set(id);
                 if !model.is_closed {
                     model.bits[id.index() as usize] |= 1 << id.offset();
                 }
@@ -81,26 +81,26 @@ fn run(random: &mut Random, groups: &[Group<'_>]) -> Result {
             6..=12 => {
                 // A walk that finds this unit empty.
                 for offset in 0..Unit::LEN {
-                    info.clear(Id::new(id.index(), offset));
+                    map.clear(ShrinkerId::new(id.index(), offset));
                 }
-                info.settle(id.index());
-                info.unlist_if_idle();
+                map.settle(id.index());
+                map.unlist_if_idle();
                 model.bits[id.index() as usize] = 0;
             }
             13 => {
-                info.set_stray(id);
+                map.set_stray(id);
                 model.strays |= 1 << id.offset();
             }
             14 => {
-                let strays = info.take_strays().fold(0, |strays, at| strays | 1 << at);
+                let strays = map.take_strays().fold(0, |strays, at| strays | 1 << at);
                 random.check(strays == model.strays, step, fmt!("strays are {strays:#x}"))?;
-                info.unlist_if_idle();
+                map.unlist_if_idle();
                 model.strays = 0;
             }
             // Some go offline now and then, late in the run.
             _ if which > 3 && step > STEPS / 2 && random.below(500) == 0 => {
                 groups[which].map.close(|_, _, _| ());
-                info.unlist();
+                map.unlist();
                 model.is_closed = true;
             }
             _ => (),
@@ -110,7 +110,7 @@ fn run(random: &mut Random, groups: &[Group<'_>]) -> Result {
 
     for (group, model) in groups.iter().zip(&mut models) {
         group.map.close(|_, _, _| ());
-        group.info(at).unlist();
+        group.map_on(at).unlist();
         model.is_closed = true;
     }
     check(random, STEPS, groups, &models, at)
@@ -203,21 +203,21 @@ mod tests {
         static BITMAP: MemcgBitmap = MemcgBitmap::new();
         let random = Random::new("late_object_is_listed");
         let group = Group::new(1, &BITMAP);
-        let info = group.info(node()?);
-        let id = Id::new(0, 0);
+        let map = group.map_on(node()?);
+        let id = ShrinkerId::new(0, 0);
         group.map.install(id.index(), Node::possible, GFP_KERNEL)?;
-        info.set(id);
-        random.check(info.is_listed(), 0, fmt!("not listed"))?;
-        info.clear(id);
-        info.settle(id.index());
+        map.set(id);
+        random.check(map.is_listed(), 0, fmt!("not listed"))?;
+        map.clear(id);
+        map.settle(id.index());
         group.late.set(Some(id));
-        info.unlist_if_idle();
-        random.check(info.is_set(id), 1, fmt!("not set"))?;
-        random.check(info.is_listed(), 1, fmt!("not listed"))?;
-        info.clear(id);
-        info.settle(id.index());
-        info.unlist_if_idle();
-        random.check(!info.is_listed(), 2, fmt!("still listed"))
+        map.unlist_if_idle();
+        random.check(map.is_set(id), 1, fmt!("not set"))?;
+        random.check(map.is_listed(), 1, fmt!("not listed"))?;
+        map.clear(id);
+        map.settle(id.index());
+        map.unlist_if_idle();
+        random.check(!map.is_listed(), 2, fmt!("still listed"))
     }
 
     /// What has more than 16 bits is no id, and not the one that its lower bits make.

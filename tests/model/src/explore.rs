@@ -20,19 +20,16 @@ use std::{
 };
 
 use crate::{
-    excess,
-    excess::Limited,
-    id::Id,
-    info::Owner,
     lifecycle,
+    map::HasMap,
     memcg::{
         walk_excess,
         MemCgroup,
         World, //
     },
     memcg_bitmap::{
-        MemcgId,
-        Numbered, //
+        HasMemcgId,
+        MemcgId, //
     },
     node::Node,
     rcu::{
@@ -45,6 +42,11 @@ use crate::{
         Target,
         SHRINKERS, //
     },
+    shrinker_id::ShrinkerId,
+    soft_limit::{
+        close,
+        HasSoftLimit, //
+    },
     unit::Unit,
     walk, //
 };
@@ -52,7 +54,7 @@ use crate::{
 /// What the threads of a test share.
 struct Scene {
     world: World,
-    shrinkers: Vec<(&'static Shrinker, Id)>,
+    shrinkers: Vec<(&'static Shrinker, ShrinkerId)>,
 }
 
 impl Scene {
@@ -84,7 +86,7 @@ impl Scene {
         let (shrinker, id) = self.shrinkers[which];
 
         shrinker.add_object(self.memcg(at));
-        assert!(self.memcg(at).info(node()).set(id), "no unit");
+        assert!(self.memcg(at).map_on(node()).set(id), "no unit");
     }
 
     fn walk(&self, at: usize) {
@@ -94,13 +96,13 @@ impl Scene {
     /// Checks that a walk of all memcgs would find all objects of one that is online.
     fn check_found(&self, at: usize) {
         let memcg = self.memcg(at);
-        let info = memcg.info(node());
+        let map = memcg.map_on(node());
 
         for &(shrinker, id) in &self.shrinkers {
             if shrinker.count(memcg) != 0 {
-                assert!(info.is_set(id), "there is an object, but no bit");
-                assert!(info.is_pending(id), "there is a bit, but no summary");
-                assert!(info.is_listed(), "there is a summary, but no list");
+                assert!(map.is_set(id), "there is an object, but no bit");
+                assert!(map.is_pending(id), "there is a bit, but no summary");
+                assert!(map.is_listed(), "there is a summary, but no list");
                 let listed = memcg.list().next(1);
                 assert!(listed.is_some(), "the list does not find its bit");
             }
@@ -118,7 +120,7 @@ fn shrinker_ids() -> ShrinkerIds<'static> {
     unsafe { Writer::new(&SHRINKERS) }
 }
 
-fn register(shrinker: &'static Shrinker) -> (&'static Shrinker, Id) {
+fn register(shrinker: &'static Shrinker) -> (&'static Shrinker, ShrinkerId) {
     let id = lifecycle::register(&mut shrinker_ids(), shrinker.initialize()).unwrap();
 
     shrinker.register();
@@ -175,7 +177,7 @@ mod set_clear {
     pub(super) fn bit() -> Scene {
         let scene = installed();
 
-        scene.memcg(1).info(node()).set(scene.shrinkers[0].1);
+        scene.memcg(1).map_on(node()).set(scene.shrinkers[0].1);
         scene
     }
 
@@ -183,7 +185,7 @@ mod set_clear {
     pub(super) fn summary() -> Scene {
         let scene = bit();
 
-        scene.memcg(1).info(node()).clear(scene.shrinkers[0].1);
+        scene.memcg(1).map_on(node()).clear(scene.shrinkers[0].1);
         scene
     }
 
@@ -243,10 +245,10 @@ mod set_clear {
             },
             || {
                 let scene = Scene::new(&[1], 2).install(1);
-                let info = scene.memcg(1).info(node());
+                let map = scene.memcg(1).map_on(node());
 
-                info.set(scene.shrinkers[0].1);
-                info.clear(scene.shrinkers[0].1);
+                map.set(scene.shrinkers[0].1);
+                map.clear(scene.shrinkers[0].1);
                 scene
             },
             [
@@ -268,18 +270,18 @@ mod set_clear {
             [
                 |scene| {
                     let memcg = scene.memcg(1);
-                    let id = Id::new(Unit::LEN, 0);
+                    let id = ShrinkerId::new(Unit::LEN, 0);
 
                     lifecycle::install(memcg, id, GFP_KERNEL).unwrap();
-                    assert!(memcg.info(node()).set(id));
+                    assert!(memcg.map_on(node()).set(id));
                 },
                 |scene| scene.walk(1),
             ],
             |scene| {
-                let info = scene.memcg(1).info(node());
-                let id = Id::new(Unit::LEN, 0);
+                let map = scene.memcg(1).map_on(node());
+                let id = ShrinkerId::new(Unit::LEN, 0);
 
-                assert!(info.is_set(id) && info.is_pending(id) && info.is_listed());
+                assert!(map.is_set(id) && map.is_pending(id) && map.is_listed());
             },
         );
     }
@@ -292,7 +294,10 @@ mod set_clear {
             || {
                 let scene = Scene::new(&[1], 1);
 
-                scene.memcg(1).info(node()).set_stray(scene.shrinkers[0].1);
+                scene
+                    .memcg(1)
+                    .map_on(node())
+                    .set_stray(scene.shrinkers[0].1);
                 scene
             },
             [
@@ -300,14 +305,14 @@ mod set_clear {
                     let (shrinker, id) = scene.shrinkers[0];
 
                     shrinker.add_object(scene.memcg(1));
-                    assert!(!scene.memcg(1).info(node()).set(id));
+                    assert!(!scene.memcg(1).map_on(node()).set(id));
                 },
                 |scene| scene.walk(1),
             ],
             |scene| {
-                let info = scene.memcg(1).info(node());
+                let map = scene.memcg(1).map_on(node());
 
-                assert!(!info.is_idle() && info.is_listed());
+                assert!(!map.is_idle() && map.is_listed());
             },
         );
     }
@@ -322,20 +327,22 @@ mod set_clear {
                 let (shrinker, id) = scene.shrinkers[0];
 
                 shrinker.add_object(scene.memcg(1));
-                scene.memcg(1).info(node()).set(id);
+                scene.memcg(1).map_on(node()).set(id);
                 scene
             },
             [
-                |scene| lifecycle::install(scene.memcg(1), Id::new(0, 1), GFP_KERNEL).unwrap(),
+                |scene| {
+                    lifecycle::install(scene.memcg(1), ShrinkerId::new(0, 1), GFP_KERNEL).unwrap()
+                },
                 |scene| scene.walk(1),
             ],
             |scene| {
-                let info = scene.memcg(1).info(node());
+                let map = scene.memcg(1).map_on(node());
 
-                if !info.is_stray(scene.shrinkers[0].1) {
+                if !map.is_stray(scene.shrinkers[0].1) {
                     scene.check_found(1);
                 }
-                assert!(!info.is_idle() && info.is_listed());
+                assert!(!map.is_idle() && map.is_listed());
             },
         );
     }
@@ -346,12 +353,12 @@ mod install {
     use super::*;
 
     /// Ids in other units than the first one.
-    fn other() -> Id {
-        Id::new(1, 0)
+    fn other() -> ShrinkerId {
+        ShrinkerId::new(1, 0)
     }
 
-    fn third() -> Id {
-        Id::new(2, 0)
+    fn third() -> ShrinkerId {
+        ShrinkerId::new(2, 0)
     }
 
     /// Bits are set in units that a new table, with another one before them, shares with the old
@@ -369,18 +376,18 @@ mod install {
             },
             [
                 |scene| {
-                    assert!(scene.memcg(1).info(node()).set(other()));
-                    assert!(scene.memcg(1).info(node()).set(third()));
+                    assert!(scene.memcg(1).map_on(node()).set(other()));
+                    assert!(scene.memcg(1).map_on(node()).set(third()));
                 },
                 |scene| {
                     lifecycle::install(scene.memcg(1), scene.shrinkers[0].1, GFP_KERNEL).unwrap();
                 },
             ],
             |scene| {
-                let info = scene.memcg(1).info(node());
+                let map = scene.memcg(1).map_on(node());
 
-                assert!(info.is_set(other()) && info.is_set(third()));
-                assert!(info.is_installed(scene.shrinkers[0].1));
+                assert!(map.is_set(other()) && map.is_set(third()));
+                assert!(map.is_installed(scene.shrinkers[0].1));
                 assert_eq!(scene.memcg(1).map().nr_units(), 3);
             },
         );
@@ -395,11 +402,11 @@ mod install {
             [
                 |scene| {
                     let (shrinker, id) = scene.shrinkers[0];
-                    let info = scene.memcg(1).info(node());
+                    let map = scene.memcg(1).map_on(node());
 
-                    if info.is_installed(id) {
+                    if map.is_installed(id) {
                         shrinker.add_object(scene.memcg(1));
-                        assert!(info.set(id), "a unit vanished");
+                        assert!(map.set(id), "a unit vanished");
                     }
                 },
                 |scene| {
@@ -427,7 +434,7 @@ mod install {
             ],
             |scene| {
                 scene.check_found(1);
-                assert!(scene.memcg(1).info(node()).is_installed(other()));
+                assert!(scene.memcg(1).map_on(node()).is_installed(other()));
                 assert_eq!(scene.memcg(1).map().nr_units(), 2);
             },
         );
@@ -438,8 +445,8 @@ mod install {
     #[test]
     fn sets_and_settling_walk_against_grow() {
         /// Nobody has these ids, so that a walk that finds their bits may clear them.
-        fn ids() -> [Id; 2] {
-            [other(), Id::new(Unit::LEN, 0)]
+        fn ids() -> [ShrinkerId; 2] {
+            [other(), ShrinkerId::new(Unit::LEN, 0)]
         }
 
         explore(
@@ -454,19 +461,19 @@ mod install {
                 scene
             },
             [
-                |scene| assert!(scene.memcg(1).info(node()).set(ids()[0])),
+                |scene| assert!(scene.memcg(1).map_on(node()).set(ids()[0])),
                 |scene| scene.walk(1),
                 |scene| {
                     lifecycle::install(scene.memcg(1), ids()[1], GFP_KERNEL).unwrap();
-                    assert!(scene.memcg(1).info(node()).set(ids()[1]));
+                    assert!(scene.memcg(1).map_on(node()).set(ids()[1]));
                 },
             ],
             |scene| {
-                let info = scene.memcg(1).info(node());
+                let map = scene.memcg(1).map_on(node());
 
-                for id in ids().into_iter().filter(|&id| info.is_set(id)) {
-                    assert!(info.is_pending(id), "there is a bit, but no summary");
-                    assert!(info.is_listed(), "there is a summary, but no list");
+                for id in ids().into_iter().filter(|&id| map.is_set(id)) {
+                    assert!(map.is_pending(id), "there is a bit, but no summary");
+                    assert!(map.is_listed(), "there is a summary, but no list");
                 }
             },
         );
@@ -482,9 +489,9 @@ mod install {
                 |scene| lifecycle::install(scene.memcg(1), third(), GFP_KERNEL).unwrap(),
             ],
             |scene| {
-                let info = scene.memcg(1).info(node());
+                let map = scene.memcg(1).map_on(node());
 
-                assert!(info.is_installed(other()) && info.is_installed(third()));
+                assert!(map.is_installed(other()) && map.is_installed(third()));
                 assert_eq!(scene.memcg(1).map().nr_units(), 2);
             },
         );
@@ -551,7 +558,7 @@ mod install {
             ],
             |scene| {
                 for node in Node::possible() {
-                    assert!(scene.memcg(0).info(node).is_installed(other()));
+                    assert!(scene.memcg(0).map_on(node).is_installed(other()));
                 }
             },
         );
@@ -601,7 +608,7 @@ mod offline {
                 |scene| scene.memcg(1).go_offline(),
             ],
             |scene| {
-                let root = scene.memcg(0).info(node());
+                let root = scene.memcg(0).map_on(node());
                 let nr = root.nr_deferred(scene.shrinkers[0].1);
 
                 assert_eq!(nr, 5, "left over: {nr} of 5");
@@ -624,7 +631,7 @@ mod offline {
             || Scene::new(&[1], 1).install(1),
             [add, add, |scene| scene.memcg(1).go_offline()],
             |scene| {
-                let root = scene.memcg(0).info(node());
+                let root = scene.memcg(0).map_on(node());
                 let nr = root.nr_deferred(scene.shrinkers[0].1);
 
                 assert_eq!(nr, 10, "left over: {nr} of 10");
@@ -642,7 +649,7 @@ mod offline {
                 |scene| scene.add_object(1, 0),
                 |scene| lifecycle::offline(scene.memcg(1)),
             ],
-            |scene| assert!(!scene.memcg(1).info(node()).is_listed(), "still listed"),
+            |scene| assert!(!scene.memcg(1).map_on(node()).is_listed(), "still listed"),
         );
     }
 
@@ -660,7 +667,7 @@ mod offline {
                 walk_all,
                 |scene| lifecycle::offline(scene.memcg(1)),
             ],
-            |scene| assert!(!scene.memcg(1).info(node()).is_listed(), "still listed"),
+            |scene| assert!(!scene.memcg(1).map_on(node()).is_listed(), "still listed"),
         );
     }
 
@@ -675,7 +682,7 @@ mod offline {
                 scene
             },
             [walk_all, |scene| lifecycle::offline(scene.memcg(1))],
-            |scene| assert!(!scene.memcg(1).info(node()).is_listed(), "still listed"),
+            |scene| assert!(!scene.memcg(1).map_on(node()).is_listed(), "still listed"),
         );
     }
 }
@@ -721,7 +728,7 @@ mod list {
             || {
                 let scene = Scene::new(&[1, 0], 1).install(1).install(2);
 
-                scene.memcg(1).info(node()).set(scene.shrinkers[0].1);
+                scene.memcg(1).map_on(node()).set(scene.shrinkers[0].1);
                 scene
             },
             [
@@ -754,7 +761,7 @@ mod ids {
                 |_| {
                     let guard = rcu::read_lock();
 
-                    if let Some(shrinker) = SHRINKERS.get(Id::new(0, 0), &guard) {
+                    if let Some(shrinker) = SHRINKERS.get(ShrinkerId::new(0, 0), &guard) {
                         assert!(shrinker.is_initialized(), "found too early");
                     }
                 },
@@ -810,8 +817,8 @@ mod ids {
                 |_| {
                     let guard = rcu::read_lock();
 
-                    assert!(SHRINKERS.get(Id::new(0, 5), &guard).is_some());
-                    assert!(SHRINKERS.get(Id::new(0, 9), &guard).is_some());
+                    assert!(SHRINKERS.get(ShrinkerId::new(0, 5), &guard).is_some());
+                    assert!(SHRINKERS.get(ShrinkerId::new(0, 9), &guard).is_some());
                 },
                 |_| {
                     register(Shrinker::new());
@@ -833,7 +840,7 @@ mod ids {
                 let mut scene = Scene::new(&[1], 1).install(1);
                 let (_, id) = scene.shrinkers[0];
 
-                scene.memcg(1).info(node()).set(id);
+                scene.memcg(1).map_on(node()).set(id);
                 lifecycle::unregister(&mut shrinker_ids(), id);
                 scene.shrinkers = vec![(Shrinker::new(), id)];
                 scene
@@ -944,7 +951,7 @@ mod soft_limit {
             nobody,
             [
                 |scene| scene.memcg(1).charge(20),
-                |scene| excess::close(scene.memcg(1)),
+                |scene| close(scene.memcg(1)),
             ],
             |scene| {
                 check_marks(scene);
@@ -967,7 +974,7 @@ mod soft_limit {
                     scene.memcg(1).charge(5);
                     scene.memcg(1).charge(-5);
                 },
-                |scene| excess::close(scene.memcg(1)),
+                |scene| close(scene.memcg(1)),
             ],
             |scene| {
                 check_marks(scene);
@@ -1017,10 +1024,7 @@ mod soft_limit {
                 let scene = Scene::new(&[1, 0], 0);
 
                 scene.memcg(1).go_offline();
-                scene
-                    .memcg(0)
-                    .excess_bitmap()
-                    .set(MemcgId::new(1).unwrap());
+                scene.memcg(0).excess_bitmap().set(MemcgId::new(1).unwrap());
                 scene
             },
             [

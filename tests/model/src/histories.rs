@@ -36,32 +36,30 @@ use std::collections::{
 };
 
 use crate::{
-    excess::{
-        close,
-        verdict,
-        Limited, //
-    },
-    id::{
-        Id,
-        IdTable, //
-    },
-    info::Owner,
+    id_table::IdTable,
     iter::Verdict,
     lifecycle,
+    map::HasMap,
     memcg::{
         walk_excess,
         MemCgroup,
         World, //
     },
     memcg_bitmap::{
+        HasMemcgId,
         MemcgBitmap,
-        MemcgId,
-        Numbered, //
+        MemcgId, //
     },
     node::Node,
     rcu::{
-        Lent,
+        RcuFreed,
         Writer, //
+    },
+    shrinker_id::ShrinkerId,
+    soft_limit::{
+        close,
+        verdict,
+        HasSoftLimit, //
     },
     table::Entry,
     unit::Unit, //
@@ -190,11 +188,11 @@ mod map {
         /// Compares with a memcg, as seen from a node.
         fn check(&self, memcg: &MemCgroup, at_node: usize) {
             let at = memcg.at;
-            let info = memcg.info(node(at_node));
+            let map = memcg.map_on(node(at_node));
             let mut found = BTreeSet::new();
             let mut start = Some(0);
 
-            while let Some(pending) = start.and_then(|start| info.next_pending(start)) {
+            while let Some(pending) = start.and_then(|start| map.next_pending(start)) {
                 found.extend(
                     pending
                         .bits
@@ -207,13 +205,16 @@ mod map {
                 .range((at, at_node, (0, 0))..(at, at_node + 1, (0, 0)));
             assert!(found.iter().eq(bits), "a walk finds other bits");
             for &(.., (index, offset)) in &found {
-                assert!(info.is_set(Id::new(index, offset)), "a bit that is not set");
+                assert!(
+                    map.is_set(ShrinkerId::new(index, offset)),
+                    "a bit that is not set"
+                );
             }
 
             let mut strays = self.strays.range((at, at_node, 0)..(at, at_node + 1, 0));
             let is_idle = found.is_empty() && strays.next().is_none();
             assert_eq!(
-                info.is_listed(),
+                map.is_listed(),
                 at != 0 && !is_idle && !self.closed.contains(&at),
                 "listed"
             );
@@ -223,12 +224,12 @@ mod map {
 
     fn take_step(world: &World, reference: &mut Reference, step: Step) {
         let memcgs = &world.memcgs;
-        let id = |(index, offset)| Id::new(index, offset);
+        let id = |(index, offset)| ShrinkerId::new(index, offset);
 
         match step {
             Step::Install(m, index, nr) => {
                 model::fail_after(nr);
-                let result = lifecycle::install(&memcgs[m], Id::new(index, 0), GFP_KERNEL);
+                let result = lifecycle::install(&memcgs[m], ShrinkerId::new(index, 0), GFP_KERNEL);
                 model::fail_after(None);
                 assert!(nr.is_some() || result.is_ok(), "it fails without a reason");
                 assert!(result.is_ok() || result == Err(ENOMEM), "an odd reason");
@@ -240,7 +241,7 @@ mod map {
                 let is_closed = reference.closed.contains(&m);
                 let has_unit = reference.has_unit(m, n, place);
 
-                let done = memcgs[m].info(node(n)).set(id(place));
+                let done = memcgs[m].map_on(node(n)).set(id(place));
                 assert_eq!(done, has_unit || is_closed, "set");
                 if has_unit {
                     reference.bits.insert((m, n, place));
@@ -249,24 +250,24 @@ mod map {
                 }
             }
             Step::Clear(m, n, place) => {
-                let info = memcgs[m].info(node(n));
+                let map = memcgs[m].map_on(node(n));
 
-                info.clear(id(place));
-                info.settle(place.0);
-                info.unlist_if_idle();
+                map.clear(id(place));
+                map.settle(place.0);
+                map.unlist_if_idle();
                 reference.bits.remove(&(m, n, place));
             }
             Step::TakeStray(m, n) => {
-                let info = memcgs[m].info(node(n));
+                let map = memcgs[m].map_on(node(n));
 
-                let strays: BTreeSet<_> = info.take_strays().map(|at| (m, n, at)).collect();
+                let strays: BTreeSet<_> = map.take_strays().map(|at| (m, n, at)).collect();
                 let is_here = |&&(at, at_node, _): &&_| (at, at_node) == (m, n);
                 assert!(
                     strays.iter().eq(reference.strays.iter().filter(is_here)),
                     "strays"
                 );
                 reference.strays.retain(|stray| !is_here(&stray));
-                info.unlist_if_idle();
+                map.unlist_if_idle();
             }
             Step::AddDeferred(m, n, place, nr) => {
                 let nr = nr.into();
@@ -279,7 +280,7 @@ mod map {
                 assert_eq!(sum, expected, "the sum of deferred work");
             }
             Step::TakeDeferred(m, n, place) => {
-                let nr = memcgs[m].info(node(n)).take_deferred(id(place));
+                let nr = memcgs[m].map_on(node(n)).take_deferred(id(place));
 
                 assert_eq!(nr, reference.take(m, n, place), "deferred work");
             }
@@ -290,7 +291,9 @@ mod map {
         }
         for &(m, index) in &reference.installed {
             for n in 0..NODES {
-                let is_installed = memcgs[m].info(node(n)).is_installed(Id::new(index, 5));
+                let is_installed = memcgs[m]
+                    .map_on(node(n))
+                    .is_installed(ShrinkerId::new(index, 5));
                 assert_eq!(is_installed, n + 1 < NODES, "installed");
             }
         }
@@ -307,7 +310,7 @@ mod map {
         }
         for (&(m, n, place), &nr) in &reference.deferred {
             assert_eq!(
-                memcgs[m].info(node(n)).nr_deferred(id(place)),
+                memcgs[m].map_on(node(n)).nr_deferred(id(place)),
                 nr,
                 "deferred"
             );
@@ -324,7 +327,7 @@ mod map {
             let root = &world.memcgs[0];
 
             for index in INDICES {
-                lifecycle::install(root, Id::new(index, 0), GFP_KERNEL).unwrap();
+                lifecycle::install(root, ShrinkerId::new(index, 0), GFP_KERNEL).unwrap();
             }
             model::add_node(NODES as i32 - 1);
             // The units and the list of them, the table and its box.
@@ -348,10 +351,10 @@ mod map {
             let mut index = 0;
 
             while (index + 1) * nr_nodes <= per_page {
-                lifecycle::install(memcg, Id::new(index, 0), GFP_NOWAIT).unwrap();
+                lifecycle::install(memcg, ShrinkerId::new(index, 0), GFP_NOWAIT).unwrap();
                 index += 1;
             }
-            let id = Id::new(index, 0);
+            let id = ShrinkerId::new(index, 0);
             assert_eq!(lifecycle::install(memcg, id, GFP_NOWAIT), Err(ENOMEM));
             assert_eq!(memcg.map().nr_units(), (index * nr_nodes) as usize);
             lifecycle::install(memcg, id, GFP_KERNEL).unwrap();
@@ -415,7 +418,7 @@ mod ids {
 
         assert_eq!(id.as_raw(), lowest as i32, "not the lowest that is free");
         // SAFETY: It lives for ever.
-        ids.insert(id, unsafe { Lent::new(NonNull::from(object)) });
+        ids.insert(id, unsafe { RcuFreed::new(NonNull::from(object)) });
         taken.insert(lowest, *object);
         Ok(())
     }
@@ -437,12 +440,12 @@ mod ids {
                 model::fail_after(None);
             }
             Step::Free(id) => {
-                Writer::exclusive(table).remove(Id::new(0, id));
+                Writer::exclusive(table).remove(ShrinkerId::new(0, id));
                 taken.remove(&id);
             }
             Step::FreeAll(from, to) => {
                 for id in from..to {
-                    Writer::exclusive(table).remove(Id::new(0, id));
+                    Writer::exclusive(table).remove(ShrinkerId::new(0, id));
                     taken.remove(&id);
                 }
             }
@@ -452,7 +455,7 @@ mod ids {
         assert!(ids.eq(taken.keys().copied()), "other ids are taken");
         let guard = rcu::read_lock();
         for id in 0..LIMIT + 70 {
-            let object = table.get(Id::new(0, id), &guard);
+            let object = table.get(ShrinkerId::new(0, id), &guard);
             assert_eq!(object, taken.get(&id), "another object");
         }
     }

@@ -8,7 +8,7 @@
 //! [`layout`], as there is no C whose layout could be compared.
 
 #![deny(unsafe_op_in_unsafe_fn)]
-// Without `export`, the entry points for C, some is not called.
+// Without `entry`, the entry points for C, some is not called.
 #![allow(dead_code)]
 #![cfg(test)]
 

@@ -30,18 +30,6 @@ use kernel::{
 use std::rc::Rc;
 
 use crate::{
-    excess::{
-        self,
-        Excess,
-        Limited, //
-    },
-    excess_walk::ExcessOrder,
-    info::{
-        Info,
-        Map,
-        NodeInfo,
-        Owner, //
-    },
     iter::{
         Group,
         Order,
@@ -49,13 +37,25 @@ use crate::{
         Step, //
     },
     lifecycle,
+    map::{
+        HasMap,
+        Map,
+        MapOnNode,
+        NodeSummary, //
+    },
     memcg_bitmap::{
+        HasMemcgId,
         MemcgBitmap,
-        MemcgId,
-        Numbered, //
+        MemcgId, //
     },
     node::Node,
-    shrinker, //
+    shrinker,
+    soft_limit::walk::ExcessOrder,
+    soft_limit::{
+        self,
+        HasSoftLimit,
+        SoftLimitState, //
+    }, //
 };
 
 /// As many as there may be nodes.
@@ -79,17 +79,17 @@ pub(crate) struct MemCgroup {
     /// The one whose parent it is, which the world keeps.
     child: Cell<*const MemCgroup>,
     map: Map,
-    node_info: [NodeInfo; NODES],
+    node_summary: [NodeSummary; NODES],
     id: Atomic<i32>,
     is_online: Atomic<u32>,
     refcount: Refcount,
-    excess: Excess,
+    excess: SoftLimitState,
     usage: Atomic<usize>,
     limit: Atomic<usize>,
 }
 
 /// The map of a memcg, as seen from one node.
-pub(crate) type MemCgroupInfo<'a> = Info<'a, MemCgroup>;
+pub(crate) type MemCgroupMap<'a> = MapOnNode<'a, MemCgroup>;
 
 thread_local! {
     static ROOT: Cell<*const MemCgroup> = const { Cell::new(ptr::null()) };
@@ -119,11 +119,11 @@ impl World {
                 parent: memcgs.last().cloned(),
                 child: Cell::new(ptr::null()),
                 map: Map::new(),
-                node_info: [const { NodeInfo::new() }; NODES],
+                node_summary: [const { NodeSummary::new() }; NODES],
                 id: Atomic::new(0),
                 is_online: Atomic::new(1),
                 refcount: Refcount::new(1),
-                excess: Excess::new(),
+                excess: SoftLimitState::new(),
                 usage: Atomic::new(0),
                 // The root has none.
                 limit: Atomic::new(if at == 0 { usize::MAX } else { 10 }),
@@ -163,7 +163,7 @@ impl MemCgroup {
     pub(crate) fn go_offline(&self) {
         let id = self.id.load(Relaxed);
 
-        excess::close(self);
+        soft_limit::close(self);
         lifecycle::offline(self);
         if id != 0 {
             self.shared.by_id[id as usize].store(ptr::null_mut(), Release);
@@ -185,7 +185,7 @@ impl MemCgroup {
             at.usage.fetch_add(nr as usize, Full);
             memcg = at.parent();
         }
-        excess::update(self);
+        soft_limit::update(self);
     }
 
     /// Returns the list of memcgs that are not idle on the first node.
@@ -218,7 +218,7 @@ impl MemCgroup {
     pub(crate) fn warn_unlisted(&self, _node: Node) {}
 }
 
-impl Numbered for MemCgroup {
+impl HasMemcgId for MemCgroup {
     fn listed_id(&self) -> Option<MemcgId> {
         if self.is_root() {
             return None;
@@ -238,13 +238,13 @@ impl Numbered for MemCgroup {
     }
 }
 
-impl Owner for MemCgroup {
+impl HasMap for MemCgroup {
     fn map(&self) -> &Map {
         &self.map
     }
 
-    fn node_info(&self, node: Node) -> &NodeInfo {
-        &self.node_info[node.as_raw() as usize]
+    fn node_summary(&self, node: Node) -> &NodeSummary {
+        &self.node_summary[node.as_raw() as usize]
     }
 
     fn bitmap(&self, node: Node) -> &MemcgBitmap {
@@ -252,8 +252,8 @@ impl Owner for MemCgroup {
     }
 }
 
-impl Limited for MemCgroup {
-    fn excess(&self) -> &Excess {
+impl HasSoftLimit for MemCgroup {
+    fn excess(&self) -> &SoftLimitState {
         &self.excess
     }
 

@@ -22,16 +22,14 @@ use kernel::{
 };
 
 use crate::{
-    id::{
-        Id,
-        IdTable, //
-    },
+    id_table::IdTable,
     memcg::MemCgroup,
     node::Node,
     rcu::{
-        Lent,
+        RcuFreed,
         Writer, //
-    }, //
+    },
+    shrinker_id::ShrinkerId, //
 };
 
 /// As many memcgs as tests have.
@@ -71,7 +69,7 @@ impl Deref for Ids {
 
 /// Creates the table.
 pub(super) fn begin() {
-    TABLE.set(Box::into_raw(Box::new(IdTable::new(Id::LIMIT))));
+    TABLE.set(Box::into_raw(Box::new(IdTable::new(ShrinkerId::LIMIT))));
 }
 
 /// Frees the table.
@@ -107,10 +105,10 @@ impl Shrinker {
     }
 
     /// Returns what gets an id, as `shrinker_alloc()` does.
-    pub(crate) fn initialize(&'static self) -> Lent<Self> {
+    pub(crate) fn initialize(&'static self) -> RcuFreed<Self> {
         self.is_initialized.store(1, Relaxed);
         // SAFETY: It lives till `end`.
-        unsafe { Lent::new(NonNull::from(self)) }
+        unsafe { RcuFreed::new(NonNull::from(self)) }
     }
 
     /// Lets others reference the shrinker, as `shrinker_register()` does.

@@ -6,7 +6,7 @@
 
 include!("../src/modules.rs");
 
-fn misuse(table: &id::IdTable<u32>, id: id::Id) {
+fn misuse(table: &id_table::IdTable<u32>, id: shrinker_id::ShrinkerId) {
     table.remove(id);
 }
 

@@ -6,7 +6,7 @@
 
 include!("../src/modules.rs");
 
-fn misuse(table: &id::IdTable<u32>) {
+fn misuse(table: &id_table::IdTable<u32>) {
     let _ = table.find_free(kernel::alloc::flags::GFP_KERNEL);
 }
 

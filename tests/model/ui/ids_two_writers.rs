@@ -6,7 +6,7 @@
 
 include!("../src/modules.rs");
 
-fn misuse(table: &mut id::IdTable<u32>, id: id::Id) {
+fn misuse(table: &mut id_table::IdTable<u32>, id: shrinker_id::ShrinkerId) {
     let mut one = rcu::Writer::exclusive(table);
     let mut other = rcu::Writer::exclusive(table);
 

@@ -2,9 +2,9 @@
 
 //! The map of one memcg: which shrinkers may have objects of it, per node.
 //!
-//! A [`Map`] belongs to a memcg and lists its installed units; a [`NodeInfo`] belongs to a memcg
-//! and node and summarizes the units of that node; an [`Info`] is a memcg's map as seen from one
-//! node.
+//! A [`Map`] belongs to a memcg and lists its installed units; a [`NodeSummary`] belongs to a memcg
+//! and node and summarizes the units of that node; a [`MapOnNode`] is a memcg's map as seen from
+//! one node.
 //!
 //! The comments name four protocols; the diagrams are in Documentation/mm/mm_reclaim.rst.
 //!
@@ -40,13 +40,13 @@ use crate::{
         Bits, //
     },
     context,
-    id::Id,
     layout::mirrors,
     memcg_bitmap::{
-        MemcgBitmap,
-        Numbered, //
+        HasMemcgId,
+        MemcgBitmap, //
     },
     node::Node,
+    shrinker_id::ShrinkerId,
     stat::{
         self,
         Stat, //
@@ -258,10 +258,10 @@ impl Map {
     /// Closes the map: frees its units after a grace period, and lets nobody install another.
     ///
     /// Gives the deferred work of each shrinker to `pass_on`, by node. Whatever
-    /// [`Info::add_deferred`] adds concurrently is given either to it or back to that caller.
+    /// [`MapOnNode::add_deferred`] adds concurrently is given either to it or back to that caller.
     /// Does not sleep.
-    pub(crate) fn close(&self, mut pass_on: impl FnMut(Node, Id, isize)) {
-        // ORDERING: Fully ordered before the counters are read; pairs with `Info::add_deferred`.
+    pub(crate) fn close(&self, mut pass_on: impl FnMut(Node, ShrinkerId, isize)) {
+        // ORDERING: Fully ordered before the counters are read; pairs with `MapOnNode::add_deferred`.
         let Some(table) = self.table.close() else {
             return;
         };
@@ -271,7 +271,7 @@ impl Map {
             for offset in 0..Unit::LEN {
                 let nr = unit.take_deferred(offset);
                 if nr != 0 {
-                    pass_on(key.node, Id::new(key.index, offset), nr);
+                    pass_on(key.node, ShrinkerId::new(key.index, offset), nr);
                 }
             }
         }
@@ -283,25 +283,25 @@ impl Map {
 /// Part of `struct mem_cgroup_per_node`, as `struct shrinker_node_info`. A walk is not even begun
 /// if both words are zero: see `shrinker_node_is_empty()`.
 #[repr(C)]
-pub(crate) struct NodeInfo {
+pub(crate) struct NodeSummary {
     /// Bit k: a unit whose index is k (mod [`Unit::LEN`]) may have a bit set.
-    summary: AtomicBits,
+    unit_summary: AtomicBits,
     /// Bit k: a shrinker whose id is k (mod [`Unit::LEN`]) may have objects, but had no unit to set
     /// its bit in.
     strays: AtomicBits,
 }
 
-mirrors!(NodeInfo is kernel::bindings::shrinker_node_info {
-    summary: summary,
+mirrors!(NodeSummary is kernel::bindings::shrinker_node_info {
+    unit_summary: summary,
     strays: strays,
 });
 
 #[cfg(CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST)]
-impl NodeInfo {
-    /// Creates an empty info, as it is in zeroed memory.
+impl NodeSummary {
+    /// Creates an empty summary, as it is in zeroed memory.
     pub(crate) const fn new() -> Self {
         Self {
-            summary: AtomicBits::new(Bits::NONE),
+            unit_summary: AtomicBits::new(Bits::NONE),
             strays: AtomicBits::new(Bits::NONE),
         }
     }
@@ -316,42 +316,42 @@ pub(crate) struct Pending {
 }
 
 /// Who has a map: a memcg.
-pub(crate) trait Owner: Numbered {
+pub(crate) trait HasMap: HasMemcgId {
     /// Returns the map.
     fn map(&self) -> &Map;
 
     /// Returns what is kept beside the map for `node`.
-    fn node_info(&self, node: Node) -> &NodeInfo;
+    fn node_summary(&self, node: Node) -> &NodeSummary;
 
     /// Returns the list of the memcgs that are not idle on `node`.
     fn bitmap(&self, node: Node) -> &MemcgBitmap;
 
     /// Returns the map as seen from `node`.
     #[inline]
-    fn info(&self, node: Node) -> Info<'_, Self> {
-        Info {
+    fn map_on(&self, node: Node) -> MapOnNode<'_, Self> {
+        MapOnNode {
             owner: self,
-            node_info: self.node_info(node),
+            node_summary: self.node_summary(node),
             node,
         }
     }
 }
 
 /// The map of one memcg, as seen from one node.
-pub(crate) struct Info<'a, O: ?Sized> {
+pub(crate) struct MapOnNode<'a, O: ?Sized> {
     pub(crate) owner: &'a O,
-    pub(crate) node_info: &'a NodeInfo,
+    pub(crate) node_summary: &'a NodeSummary,
     pub(crate) node: Node,
 }
 
-impl<O: Owner> Info<'_, O> {
+impl<O: HasMap> MapOnNode<'_, O> {
     #[inline]
     fn table(&self) -> &RcuSlot<Table> {
         &self.owner.map().table
     }
 
     #[inline]
-    fn key(&self, id: Id) -> Key {
+    fn key(&self, id: ShrinkerId) -> Key {
         Key {
             node: self.node,
             index: id.index(),
@@ -360,7 +360,7 @@ impl<O: Owner> Info<'_, O> {
 
     /// Calls `f` with the unit of `id`, if there is one.
     #[inline]
-    fn with_unit<R>(&self, id: Id, f: impl FnOnce(&Unit) -> R) -> Option<R> {
+    fn with_unit<R>(&self, id: ShrinkerId, f: impl FnOnce(&Unit) -> R) -> Option<R> {
         let guard = rcu::read_lock();
 
         self.table().read(&guard).get()?.get(self.key(id)).map(f)
@@ -372,7 +372,7 @@ impl<O: Owner> Info<'_, O> {
     /// Does not sleep; may be called with interrupts off. Returns false if there is no unit for
     /// `id` though the map is open. Then the next walk asks all shrinkers whose ids have the same
     /// offset.
-    pub(crate) fn set(&self, id: Id) -> bool {
+    pub(crate) fn set(&self, id: ShrinkerId) -> bool {
         let guard = rcu::read_lock();
         let seen = self.table().read(&guard);
 
@@ -386,16 +386,16 @@ impl<O: Owner> Info<'_, O> {
         // ORDERING: Fully ordered. Before it, the caller made an object visible: pairs with the
         // barrier in `clear`. After it, the summary is read: pairs with the one in `settle`.
         unit.set(id.offset());
-        self.set_summary(id.index() % AtomicBits::LEN);
+        self.set_unit_summary(id.index() % AtomicBits::LEN);
         true
     }
 
     /// Sets a bit of the summary, and lists the memcg.
     #[inline]
-    fn set_summary(&self, bit: u32) {
-        if !self.node_info.summary.test(bit) {
+    fn set_unit_summary(&self, bit: u32) {
+        if !self.node_summary.unit_summary.test(bit) {
             // ORDERING: Fully ordered before the bit of the memcg is read; pairs with `unlist_id`.
-            self.node_info.summary.set(bit);
+            self.node_summary.unit_summary.set(bit);
         }
         self.list();
     }
@@ -403,14 +403,15 @@ impl<O: Owner> Info<'_, O> {
     /// Returns whether the map says that there is nothing to shrink.
     #[inline]
     pub(crate) fn is_idle(&self) -> bool {
-        self.node_info.summary.load().is_empty() && self.node_info.strays.load().is_empty()
+        self.node_summary.unit_summary.load().is_empty()
+            && self.node_summary.strays.load().is_empty()
     }
 
     /// Notes that the shrinker with `id` has no object.
     ///
     /// The caller must then count once more, and [`set`](Self::set) the bit again if the shrinker
     /// is not empty any more. Does not sleep.
-    pub(crate) fn clear(&self, id: Id) {
+    pub(crate) fn clear(&self, id: ShrinkerId) {
         // ORDERING: Fully ordered before the caller counts again; pairs with the barrier in `set`.
         self.with_unit(id, |unit| unit.clear(id.offset()));
     }
@@ -424,9 +425,9 @@ impl<O: Owner> Info<'_, O> {
         if !self.has_bits(bit) {
             // ORDERING: Fully ordered before the units are read again, which begins with the table
             // because a unit may have been installed; pairs with the barrier in `set`.
-            self.node_info.summary.clear(bit);
+            self.node_summary.unit_summary.clear(bit);
             if self.has_bits(bit) {
-                self.set_summary(bit);
+                self.set_unit_summary(bit);
             }
         }
     }
@@ -444,7 +445,7 @@ impl<O: Owner> Info<'_, O> {
 
     /// Finds the next unit that may have bits, with an index of `start` or higher.
     pub(crate) fn next_pending(&self, start: u32) -> Option<Pending> {
-        let summary = self.node_info.summary.load();
+        let summary = self.node_summary.unit_summary.load();
         if summary.is_empty() {
             return None;
         }
@@ -463,9 +464,9 @@ impl<O: Owner> Info<'_, O> {
     }
 
     /// Makes the next walk ask the shrinkers whose ids have the offset of `id`.
-    pub(crate) fn set_stray(&self, id: Id) {
-        // ORDERING: As in `set_summary`.
-        self.node_info.strays.set(id.offset());
+    pub(crate) fn set_stray(&self, id: ShrinkerId) {
+        // ORDERING: As in `set_unit_summary`.
+        self.node_summary.strays.set(id.offset());
         self.list();
     }
 
@@ -473,22 +474,22 @@ impl<O: Owner> Info<'_, O> {
     /// one that is not empty must [`set`](Self::set) it.
     #[inline]
     pub(crate) fn take_strays(&self) -> Bits {
-        let strays = self.node_info.strays.load();
+        let strays = self.node_summary.strays.load();
 
         for offset in strays {
             // ORDERING: Fully ordered before the objects are counted, as in `clear`.
-            self.node_info.strays.clear(offset);
+            self.node_summary.strays.clear(offset);
         }
         strays
     }
 
     /// Returns whether the next walk asks the shrinker with `id` though it has no unit.
-    pub(crate) fn is_stray(&self, id: Id) -> bool {
-        self.node_info.strays.test(id.offset())
+    pub(crate) fn is_stray(&self, id: ShrinkerId) -> bool {
+        self.node_summary.strays.test(id.offset())
     }
 
     /// Takes the work that the shrinker with `id` left over.
-    pub(crate) fn take_deferred(&self, id: Id) -> isize {
+    pub(crate) fn take_deferred(&self, id: ShrinkerId) -> isize {
         self.with_unit(id, |unit| unit.take_deferred(id.offset()))
             .unwrap_or(0)
     }
@@ -497,7 +498,7 @@ impl<O: Owner> Info<'_, O> {
     ///
     /// If there is no unit, or the map was closed meanwhile, returns the work that another memcg
     /// must take over as an error.
-    pub(crate) fn add_deferred(&self, id: Id, nr: isize) -> Result<isize, isize> {
+    pub(crate) fn add_deferred(&self, id: ShrinkerId, nr: isize) -> Result<isize, isize> {
         let guard = rcu::read_lock();
         let seen = self.table().read(&guard);
         let unit = seen
@@ -516,20 +517,22 @@ impl<O: Owner> Info<'_, O> {
     }
 
     /// Returns whether there is a unit for `id`.
-    pub(crate) fn is_installed(&self, id: Id) -> bool {
+    pub(crate) fn is_installed(&self, id: ShrinkerId) -> bool {
         self.with_unit(id, |_| ()).is_some()
     }
 
     /// Returns whether the bit of `id` is set.
-    pub(crate) fn is_set(&self, id: Id) -> bool {
+    pub(crate) fn is_set(&self, id: ShrinkerId) -> bool {
         self.with_unit(id, |unit| unit.bits().contains(id.offset()))
             .unwrap_or(false)
     }
 
     /// Returns whether the summary says that the unit of `id` may have a bit set.
     #[cfg(CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST)]
-    pub(crate) fn is_pending(&self, id: Id) -> bool {
-        self.node_info.summary.test(id.index() % AtomicBits::LEN)
+    pub(crate) fn is_pending(&self, id: ShrinkerId) -> bool {
+        self.node_summary
+            .unit_summary
+            .test(id.index() % AtomicBits::LEN)
     }
 
     /// Calls `f` with each unit of the node and its index, by ascending index. `f` must not sleep.
@@ -545,7 +548,7 @@ impl<O: Owner> Info<'_, O> {
     }
 
     /// Reads the work that the shrinker with `id` left over.
-    pub(crate) fn nr_deferred(&self, id: Id) -> isize {
+    pub(crate) fn nr_deferred(&self, id: ShrinkerId) -> isize {
         self.with_unit(id, |unit| unit.nr_deferred(id.offset()))
             .unwrap_or(0)
     }

@@ -24,25 +24,25 @@ use super::{
 };
 use crate::{
     bits::Bits,
-    id::Id,
-    info::{
-        Info,
+    map::{
+        HasMap,
         Map,
-        Owner, //
+        MapOnNode, //
     },
     node::Node,
+    shrinker_id::ShrinkerId,
     table::Entry,
     unit::Unit, //
 };
 
-type GroupInfo<'a> = Info<'a, Group<'a>>;
+type GroupMap<'a> = MapOnNode<'a, Group<'a>>;
 
 const STEPS: u32 = 20_000;
 /// Enough units for some to share a bit of the summary.
 const UNITS: u32 = 70;
 const IDS: usize = (UNITS * Unit::LEN) as usize;
 
-/// What an [`Info`] should know, by id.
+/// What an [`MapOnNode`] should know, by id.
 struct Model {
     installed: KVVec<bool>,
     set: KVVec<bool>,
@@ -78,43 +78,43 @@ impl Model {
     }
 }
 
-fn choose(random: &mut Random) -> Id {
+fn choose(random: &mut Random) -> ShrinkerId {
     // A few units get most of the work, so that their bits get clear again too.
     let index = match random.below(3) {
         0 => random.below(UNITS),
         _ => random.below(3) * 64 % UNITS,
     };
 
-    Id::new(index, random.below(Unit::LEN))
+    ShrinkerId::new(index, random.below(Unit::LEN))
 }
 
 /// The units that a walk would look at, with those that have no bits left out.
-fn pending<'a>(info: &'a GroupInfo<'_>) -> impl Iterator<Item = (u32, Bits)> + 'a {
+fn pending<'a>(map: &'a GroupMap<'_>) -> impl Iterator<Item = (u32, Bits)> + 'a {
     let mut start = Some(0);
 
     core::iter::from_fn(move || {
-        let pending = info.next_pending(start?)?;
+        let pending = map.next_pending(start?)?;
         start = pending.next;
         Some((pending.index, pending.bits))
     })
     .filter(|(_, bits)| !bits.is_empty())
 }
 
-fn check_model(random: &Random, step: u32, info: &GroupInfo<'_>, model: &Model) -> Result {
+fn check_model(random: &Random, step: u32, map: &GroupMap<'_>, model: &Model) -> Result {
     for raw in 0..IDS {
-        let id = Id::new(0, raw as u32);
+        let id = ShrinkerId::new(0, raw as u32);
 
         random.check(
-            info.is_installed(id) == model.installed[raw],
+            map.is_installed(id) == model.installed[raw],
             step,
             fmt!("installed({raw}) is not {}", model.installed[raw]),
         )?;
         random.check(
-            info.is_set(id) == model.set[raw],
+            map.is_set(id) == model.set[raw],
             step,
             fmt!("set({raw}) is not {}", model.set[raw]),
         )?;
-        let nr = info.nr_deferred(id);
+        let nr = map.nr_deferred(id);
         random.check(
             nr == model.deferred[raw],
             step,
@@ -122,7 +122,7 @@ fn check_model(random: &Random, step: u32, info: &GroupInfo<'_>, model: &Model) 
         )?;
     }
 
-    let mut walk = pending(info);
+    let mut walk = pending(map);
     for index in (0..UNITS).filter(|&index| model.bits(index).next().is_some()) {
         let found = walk.next();
         random.check(
@@ -138,7 +138,7 @@ fn check_model(random: &Random, step: u32, info: &GroupInfo<'_>, model: &Model) 
     )
 }
 
-fn run_model(random: &mut Random, info: &GroupInfo<'_>, map: &Map) -> Result {
+fn run_model(random: &mut Random, map: &GroupMap<'_>, whole: &Map) -> Result {
     let mut model = Model::new()?;
 
     for step in 0..STEPS {
@@ -147,11 +147,11 @@ fn run_model(random: &mut Random, info: &GroupInfo<'_>, map: &Map) -> Result {
 
         match random.below(8) {
             0 => {
-                map.install(id.index(), Node::possible, GFP_KERNEL)?;
+                whole.install(id.index(), Node::possible, GFP_KERNEL)?;
                 model.install(id.index());
             }
             1 | 2 => {
-                let done = info.set(id);
+                let done = map.set(id);
                 random.check(
                     done == model.installed[raw],
                     step,
@@ -160,23 +160,23 @@ fn run_model(random: &mut Random, info: &GroupInfo<'_>, map: &Map) -> Result {
                 // A walk is to ask those of this offset exactly after a bit found no place.
                 let strays = (!done).then_some(id.offset());
                 random.check(
-                    info.is_stray(id) != done && info.take_strays().eq(strays),
+                    map.is_stray(id) != done && map.take_strays().eq(strays),
                     step,
                     fmt!("stray after set({raw})"),
                 )?;
                 model.set[raw] = done;
             }
             3 => {
-                info.clear(id);
-                info.settle(id.index());
+                map.clear(id);
+                map.settle(id.index());
                 model.set[raw] = false;
             }
             4 => {
                 // What a walk does that finds all shrinkers of a unit empty.
                 for offset in model.bits(id.index()) {
-                    info.clear(Id::new(id.index(), offset));
+                    map.clear(ShrinkerId::new(id.index(), offset));
                 }
-                info.settle(id.index());
+                map.settle(id.index());
                 let start = (id.index() * Unit::LEN) as usize;
                 for set in model.set.iter_mut().skip(start).take(Unit::LEN as usize) {
                     *set = false;
@@ -190,11 +190,11 @@ fn run_model(random: &mut Random, info: &GroupInfo<'_>, map: &Map) -> Result {
                 } else {
                     Err(nr)
                 };
-                let sum = info.add_deferred(id, nr);
+                let sum = map.add_deferred(id, nr);
                 random.check(sum == expected, step, fmt!("add({raw}, {nr}) is {sum:?}"))?;
             }
             _ => {
-                let nr = info.take_deferred(id);
+                let nr = map.take_deferred(id);
                 random.check(
                     nr == model.deferred[raw],
                     step,
@@ -204,20 +204,20 @@ fn run_model(random: &mut Random, info: &GroupInfo<'_>, map: &Map) -> Result {
             }
         }
         if step % 512 == 0 {
-            check_model(random, step, info, &model)?;
+            check_model(random, step, map, &model)?;
         }
     }
-    check_model(random, STEPS, info, &model)
+    check_model(random, STEPS, map, &model)
 }
 
 /// Gives `f` a map, and how it is seen from a node.
-fn with_map(f: impl FnOnce(&Map, GroupInfo<'_>) -> Result) -> Result {
+fn with_map(f: impl FnOnce(&Map, GroupMap<'_>) -> Result) -> Result {
     let group = Group::unlisted();
 
-    f(&group.map, group.info(node()?))
+    f(&group.map, group.map_on(node()?))
 }
 
-#[kunit_tests(mm_reclaim_info)]
+#[kunit_tests(mm_reclaim_map)]
 mod tests {
     use super::*;
 
@@ -225,17 +225,17 @@ mod tests {
     fn follows_model() -> Result {
         let mut random = Random::new("follows_model");
 
-        with_map(|map, info| run_model(&mut random, &info, map))
+        with_map(|whole, map| run_model(&mut random, &map, whole))
     }
 
     #[test]
     fn install_covers_every_node() -> Result {
         let random = Random::new("install_covers_every_node");
         let group = Group::unlisted();
-        let id = Id::new(7, 3);
+        let id = ShrinkerId::new(7, 3);
         let result = group.map.install(id.index(), Node::possible, GFP_KERNEL);
         let missing = Node::possible()
-            .find(|&node| !group.info(node).is_installed(id))
+            .find(|&node| !group.map_on(node).is_installed(id))
             .map(Node::as_raw);
 
         random.check(result.is_ok(), 0, fmt!("install fails: {result:?}"))?;
@@ -246,7 +246,7 @@ mod tests {
     fn install_follows_new_nodes() -> Result {
         let random = Random::new("install_follows_new_nodes");
         let group = Group::unlisted();
-        let id = Id::new(3, 1);
+        let id = ShrinkerId::new(3, 1);
         let calls = Cell::new(0u32);
         // All but the first node are added while the units of the first one are made: each attempt
         // looks at the nodes twice.
@@ -257,7 +257,7 @@ mod tests {
 
         group.map.install(id.index(), nodes, GFP_KERNEL)?;
         let missing = Node::possible()
-            .find(|&node| !group.info(node).is_installed(id))
+            .find(|&node| !group.map_on(node).is_installed(id))
             .map(Node::as_raw);
         random.check(missing.is_none(), 0, fmt!("not on node {missing:?}"))?;
         let nr = Node::possible().count();
@@ -287,7 +287,7 @@ mod tests {
         group.map.extend(nodes, GFP_KERNEL)?;
         for index in INDICES {
             let missing = Node::possible()
-                .find(|&node| !group.info(node).is_installed(Id::new(index, 0)))
+                .find(|&node| !group.map_on(node).is_installed(ShrinkerId::new(index, 0)))
                 .map(Node::as_raw);
             random.check(
                 missing.is_none(),
@@ -339,20 +339,20 @@ mod tests {
     fn close_passes_on_deferred_work() -> Result {
         let random = Random::new("close_passes_on_deferred_work");
 
-        with_map(|map, info| {
+        with_map(|whole, map| {
             let mut sum = 0;
 
             for index in [0, 1, 64, 5] {
-                map.install(index, Node::possible, GFP_KERNEL)?;
+                whole.install(index, Node::possible, GFP_KERNEL)?;
                 for offset in [0, 63] {
-                    info.add_deferred(Id::new(index, offset), (index + offset) as isize)
+                    map.add_deferred(ShrinkerId::new(index, offset), (index + offset) as isize)
                         .map_err(|_| EINVAL)?;
                     sum += (index + offset) as isize;
                 }
             }
             let mut total = 0;
             let mut wrong = 0;
-            map.close(|_, id, nr| {
+            whole.close(|_, id, nr| {
                 total += nr;
                 wrong += i32::from(nr as u32 != id.index() + id.offset());
             });
@@ -368,32 +368,28 @@ mod tests {
     fn closed_map_stays_empty() -> Result {
         let random = Random::new("closed_map_stays_empty");
 
-        with_map(|map, info| {
-            let id = Id::new(2, 9);
+        with_map(|whole, map| {
+            let id = ShrinkerId::new(2, 9);
 
-            map.install(id.index(), Node::possible, GFP_KERNEL)?;
-            random.check(info.set(id), 0, fmt!("the bit can't be set"))?;
-            map.close(|_, _, _| ());
+            whole.install(id.index(), Node::possible, GFP_KERNEL)?;
+            random.check(map.set(id), 0, fmt!("the bit can't be set"))?;
+            whole.close(|_, _, _| ());
 
             // Installing is not an error then, but must leave nothing behind.
-            map.install(id.index(), Node::possible, GFP_KERNEL)?;
-            random.check(!info.is_installed(id), 1, fmt!("installed after close"))?;
-            random.check(info.set(id), 2, fmt!("a bit set late is taken for a bug"))?;
+            whole.install(id.index(), Node::possible, GFP_KERNEL)?;
+            random.check(!map.is_installed(id), 1, fmt!("installed after close"))?;
+            random.check(map.set(id), 2, fmt!("a bit set late is taken for a bug"))?;
             random.check(
-                info.take_strays().is_empty(),
+                map.take_strays().is_empty(),
                 3,
                 fmt!("a bit set late is a stray"),
             )?;
             random.check(
-                info.add_deferred(id, 5) == Err(5),
+                map.add_deferred(id, 5) == Err(5),
                 4,
                 fmt!("a closed map takes work"),
             )?;
-            random.check(
-                info.next_pending(0).is_none(),
-                5,
-                fmt!("a walk finds units"),
-            )
+            random.check(map.next_pending(0).is_none(), 5, fmt!("a walk finds units"))
         })
     }
 }

@@ -44,7 +44,7 @@ use crate::{
         Stat, //
     },
     verify,
-    walk, //
+    walk::next_shrinkable, //
 };
 
 /// Returns the memcg that a walk begins with: `root`, or the root of all if it is null. Null early
@@ -304,7 +304,7 @@ pub(crate) unsafe extern "C" fn mem_cgroup_iter_shrinkable(
 
     // SAFETY: The node is a possible one, and `pos` is valid.
     let (node, pos) = unsafe { (Node::from_raw(nid), &mut *pos) };
-    let next = into_raw(root, walk::next_shrinkable(root, node, pos));
+    let next = into_raw(root, next_shrinkable(root, node, pos));
 
     // SAFETY: The caller gives `prev` back, and doesn't use it any more.
     unsafe { iter_put(root.as_raw(), prev) };

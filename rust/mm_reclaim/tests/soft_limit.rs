@@ -23,17 +23,6 @@ use super::{
     random::Random, //
 };
 use crate::{
-    excess::{
-        close,
-        has_first_pass,
-        is_listed,
-        update,
-        verdict,
-        Excess,
-        FirstPass,
-        Limited, //
-    },
-    excess_walk::ExcessOrder,
     iter::{
         self,
         Cookie,
@@ -42,9 +31,20 @@ use crate::{
         MAX_SKIPPED, //
     },
     memcg_bitmap::{
+        HasMemcgId,
         MemcgBitmap,
-        MemcgId,
-        Numbered, //
+        MemcgId, //
+    },
+    soft_limit::walk::ExcessOrder,
+    soft_limit::{
+        close,
+        has_first_pass,
+        is_listed,
+        update,
+        verdict,
+        FirstPass,
+        HasSoftLimit,
+        SoftLimitState, //
     }, //
 };
 
@@ -197,7 +197,7 @@ fn every_combination(random: &Random, groups: &[TestGroup]) -> Result {
 /// A group whose usage crosses its limit while somebody looks at it.
 struct Restless<'a> {
     parent: Option<&'a Self>,
-    excess: Excess,
+    excess: SoftLimitState,
     /// Whether it will be found to exceed its limit, the lowest bit first.
     script: Cell<u32>,
 }
@@ -206,13 +206,13 @@ impl<'a> Restless<'a> {
     fn new(parent: Option<&'a Self>) -> Self {
         Self {
             parent,
-            excess: Excess::new(),
+            excess: SoftLimitState::new(),
             script: Cell::new(0),
         }
     }
 }
 
-impl Numbered for Restless<'_> {
+impl HasMemcgId for Restless<'_> {
     fn listed_id(&self) -> Option<MemcgId> {
         None
     }
@@ -222,8 +222,8 @@ impl Numbered for Restless<'_> {
     }
 }
 
-impl Limited for Restless<'_> {
-    fn excess(&self) -> &Excess {
+impl HasSoftLimit for Restless<'_> {
+    fn excess(&self) -> &SoftLimitState {
         &self.excess
     }
 

@@ -14,15 +14,15 @@ use kernel::{
 };
 
 use crate::{
-    id::Id,
-    info::Owner,
+    map::HasMap,
     memcg::{
         MemCgroup,
-        MemCgroupInfo, //
+        MemCgroupMap, //
     },
     memcg_bitmap::MemcgId,
     node::Node,
     shrinker::Target,
+    shrinker_id::ShrinkerId,
     verify, //
 };
 
@@ -35,12 +35,12 @@ unsafe fn inspect<R: Default>(
     memcg: *mut mem_cgroup,
     nid: c_int,
     shrinker_id: c_int,
-    f: impl FnOnce(MemCgroupInfo<'_>, Id) -> R,
+    f: impl FnOnce(MemCgroupMap<'_>, ShrinkerId) -> R,
 ) -> R {
     // SAFETY: The caller vouches for both.
     let (memcg, node) = unsafe { (MemCgroup::from_raw(memcg), Node::from_raw(nid)) };
 
-    Id::from_raw(shrinker_id).map_or_else(R::default, |id| f(memcg.info(node), id))
+    ShrinkerId::from_raw(shrinker_id).map_or_else(R::default, |id| f(memcg.map_on(node), id))
 }
 
 /// Returns whether the bit of a shrinker is set.
@@ -55,7 +55,7 @@ pub(crate) unsafe extern "C" fn shrinker_bit_is_set(
     shrinker_id: c_int,
 ) -> bool {
     // SAFETY: As for this function.
-    unsafe { inspect(memcg, nid, shrinker_id, |info, id| info.is_set(id)) }
+    unsafe { inspect(memcg, nid, shrinker_id, |map, id| map.is_set(id)) }
 }
 
 /// Returns whether the summary bit of a shrinker's unit is set.
@@ -70,7 +70,7 @@ pub(crate) unsafe extern "C" fn shrinker_summary_is_set(
     shrinker_id: c_int,
 ) -> bool {
     // SAFETY: As for this function.
-    unsafe { inspect(memcg, nid, shrinker_id, |info, id| info.is_pending(id)) }
+    unsafe { inspect(memcg, nid, shrinker_id, |map, id| map.is_pending(id)) }
 }
 
 /// Returns whether there is a unit for a shrinker.
@@ -85,7 +85,7 @@ pub(crate) unsafe extern "C" fn shrinker_unit_is_installed(
     shrinker_id: c_int,
 ) -> bool {
     // SAFETY: As for this function.
-    unsafe { inspect(memcg, nid, shrinker_id, |info, id| info.is_installed(id)) }
+    unsafe { inspect(memcg, nid, shrinker_id, |map, id| map.is_installed(id)) }
 }
 
 /// Returns the number of units that a memcg has, on all nodes together.
@@ -126,7 +126,7 @@ pub(crate) unsafe extern "C" fn shrinker_nr_deferred(
     shrinker_id: c_int,
 ) -> c_long {
     // SAFETY: As for this function.
-    unsafe { inspect(memcg, nid, shrinker_id, |info, id| info.nr_deferred(id)) }
+    unsafe { inspect(memcg, nid, shrinker_id, |map, id| map.nr_deferred(id)) }
 }
 
 /// Has the oracle compare a map with the shrinkers, whatever the boot parameter says. May sleep.
@@ -145,5 +145,5 @@ pub(crate) unsafe extern "C" fn shrinker_verify(memcg: *mut mem_cgroup, nid: c_i
         priority: 0,
     };
 
-    verify::compare(&target, &memcg.info(node));
+    verify::compare(&target, &memcg.map_on(node));
 }

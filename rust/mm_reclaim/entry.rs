@@ -23,16 +23,15 @@ use kernel::{
 };
 
 use crate::{
-    id::Id,
-    info::Owner,
     lifecycle,
+    map::HasMap,
     memcg::{
         self,
         MemCgroup, //
     },
     node::Node,
     rcu::{
-        Lent,
+        RcuFreed,
         Writer, //
     },
     shrinker::{
@@ -41,16 +40,17 @@ use crate::{
         Target,
         SHRINKERS, //
     },
-    walk, //
+    shrinker_id::ShrinkerId,
+    walk::shrink_memcg, //
 };
 
 #[cfg(CONFIG_DEBUG_FS)]
 mod debugfs;
-mod iter;
 #[cfg(CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST)]
 mod kunit;
 #[cfg(CONFIG_MEMCG_V1)]
 mod soft_limit;
+mod walk;
 
 fn to_errno(result: Result) -> c_int {
     match result {
@@ -88,7 +88,7 @@ pub(crate) unsafe extern "C" fn shrinker_id_alloc(shrinker: *mut bindings::shrin
 
     // SAFETY: The caller keeps the shrinker valid, and only `shrinker_id_free` makes the table
     // forget it.
-    match lifecycle::register(&mut ids, unsafe { Lent::new(shrinker) }) {
+    match lifecycle::register(&mut ids, unsafe { RcuFreed::new(shrinker) }) {
         Ok(id) => id.as_raw(),
         Err(err) => err.to_errno(),
     }
@@ -103,7 +103,7 @@ pub(crate) unsafe extern "C" fn shrinker_id_alloc(shrinker: *mut bindings::shrin
 #[export]
 pub(crate) unsafe extern "C" fn shrinker_id_free(shrinker: *mut bindings::shrinker) {
     // SAFETY: The shrinker is valid.
-    if let Some(id) = Id::from_raw(unsafe { (*shrinker).id }) {
+    if let Some(id) = ShrinkerId::from_raw(unsafe { (*shrinker).id }) {
         // SAFETY: The caller holds `shrinker_mutex`.
         lifecycle::unregister(&mut unsafe { shrinker_ids() }, id);
     }
@@ -123,7 +123,7 @@ pub(crate) unsafe extern "C" fn install_shrinker_unit(
     shrinker_id: c_int,
     gfp: bindings::gfp_t,
 ) -> c_int {
-    let Some(id) = Id::from_raw(shrinker_id) else {
+    let Some(id) = ShrinkerId::from_raw(shrinker_id) else {
         return 0;
     };
     // SAFETY: The memcg is valid.
@@ -180,7 +180,7 @@ pub(crate) unsafe extern "C" fn set_shrinker_bit(
     nid: c_int,
     shrinker_id: c_int,
 ) {
-    let Some(id) = Id::from_raw(shrinker_id) else {
+    let Some(id) = ShrinkerId::from_raw(shrinker_id) else {
         return;
     };
     let group = if memcg.is_null() {
@@ -200,7 +200,7 @@ pub(crate) unsafe extern "C" fn set_shrinker_bit(
     // Without kernel memory accounting, list_lru.c has one list for all memcgs, and installs no
     // unit; no shrinker of the kernel's own has an id then. The root may have objects on a node
     // that is about to get memory, and gets all bits there in the end.
-    if !group.info(node).set(id) && !memcg::is_kmem_disabled() && node.has_memory() {
+    if !group.map_on(node).set(id) && !memcg::is_kmem_disabled() && node.has_memory() {
         // SAFETY: The memcg is valid.
         unsafe { bindings::shrinker_warn_missing_unit(group.as_raw(), nid, shrinker_id) };
     }
@@ -218,7 +218,7 @@ pub(crate) unsafe extern "C" fn set_shrinker_bits_root(shrinker: *mut bindings::
     // SAFETY: The shrinker is valid. Without memcgs, none has an id, and all are always called.
     let id = unsafe {
         bindings::shrinker_is_memcg_aware(shrinker)
-            .then(|| Id::from_raw((*shrinker).id))
+            .then(|| ShrinkerId::from_raw((*shrinker).id))
             .flatten()
     };
 
@@ -251,7 +251,7 @@ unsafe fn deferred<'a>(
     nid: c_int,
     shrinker: *mut bindings::shrinker,
     memcg: *mut mem_cgroup,
-) -> Option<(&'a MemCgroup, Node, Id)> {
+) -> Option<(&'a MemCgroup, Node, ShrinkerId)> {
     // SAFETY: The caller vouches for all three.
     unsafe {
         let node = if bindings::shrinker_is_numa_aware(shrinker) {
@@ -262,7 +262,7 @@ unsafe fn deferred<'a>(
         Some((
             MemCgroup::from_raw(memcg),
             node,
-            Id::from_raw((*shrinker).id)?,
+            ShrinkerId::from_raw((*shrinker).id)?,
         ))
     }
 }
@@ -280,7 +280,7 @@ pub(crate) unsafe extern "C" fn xchg_nr_deferred_memcg(
 ) -> c_long {
     // SAFETY: As for this function.
     unsafe { deferred(nid, shrinker, memcg) }
-        .map_or(0, |(memcg, node, id)| memcg.info(node).take_deferred(id))
+        .map_or(0, |(memcg, node, id)| memcg.map_on(node).take_deferred(id))
 }
 
 /// Adds to the work that a shrinker left over for a memcg on a node, and returns the sum. Does not
@@ -317,7 +317,7 @@ pub(crate) unsafe extern "C" fn __shrink_slab_memcg(
     // SAFETY: The caller vouches for both.
     let (memcg, node) = unsafe { (MemCgroup::from_raw(memcg), Node::from_raw(nid)) };
 
-    walk::shrink_memcg(&Target {
+    shrink_memcg(&Target {
         memcg,
         node,
         gfp_mask,

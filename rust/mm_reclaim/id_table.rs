@@ -29,52 +29,13 @@ use crate::{
         Bits, //
     },
     rcu::{
-        Lent,
+        RcuFreed,
         RcuRef,
         Writer, //
     },
+    shrinker_id::ShrinkerId,
     unit::Unit, //
 };
-
-/// The id of a shrinker.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Id(u32);
-
-impl Id {
-    /// Number of ids that C can hold in an `int`.
-    pub(crate) const LIMIT: u32 = 1 << 31;
-
-    /// Creates the id at `offset` of the unit with index `index`.
-    #[inline]
-    pub(crate) fn new(index: u32, offset: u32) -> Self {
-        Self(index.wrapping_mul(Unit::LEN).wrapping_add(offset))
-    }
-
-    /// Creates an id from what C keeps in an `int`, where a negative number means none.
-    #[inline]
-    pub(crate) fn from_raw(id: i32) -> Option<Self> {
-        u32::try_from(id).ok().map(Self)
-    }
-
-    /// Returns the id as C keeps it.
-    #[inline]
-    pub(crate) fn as_raw(self) -> i32 {
-        // `LIMIT` keeps ids below the sign bit.
-        self.0 as i32
-    }
-
-    /// Returns the index of the id's unit.
-    #[inline]
-    pub(crate) fn index(self) -> u32 {
-        self.0 / Unit::LEN
-    }
-
-    /// Returns the place of the id in its unit.
-    #[inline]
-    pub(crate) fn offset(self) -> u32 {
-        self.0 % Unit::LEN
-    }
-}
 
 /// Room for ids.
 struct Slots<T> {
@@ -110,12 +71,12 @@ impl<T> Slots<T> {
     }
 
     /// Finds the lowest id from `start` on whose bit is one of those that `choose` leaves.
-    fn first(&self, start: u32, choose: impl Fn(Bits) -> Bits) -> Option<Id> {
-        bits::first_from(&self.taken, start, choose).map(Id)
+    fn first(&self, start: u32, choose: impl Fn(Bits) -> Bits) -> Option<ShrinkerId> {
+        bits::first_from(&self.taken, start, choose).map(ShrinkerId)
     }
 
     /// Makes `id` point to `object`, or frees it.
-    fn set(&self, id: Id, object: Option<Lent<T>>) {
+    fn set(&self, id: ShrinkerId, object: Option<RcuFreed<T>>) {
         if let (Some(slot), Some(word)) = (
             self.objects.get(id.0 as usize),
             self.taken.get(id.index() as usize),
@@ -161,7 +122,7 @@ impl<T: Sync + 'static> IdTable<T> {
 
     /// Finds the object that has `id`.
     #[inline]
-    pub(crate) fn get<'g>(&self, id: Id, guard: &'g Guard) -> Option<&'g T> {
+    pub(crate) fn get<'g>(&self, id: ShrinkerId, guard: &'g Guard) -> Option<&'g T> {
         self.slots
             .read(guard)
             .get()
@@ -170,14 +131,14 @@ impl<T: Sync + 'static> IdTable<T> {
     }
 
     /// Returns the lowest id that is taken and not below `start`.
-    fn next(&self, start: u32) -> Option<Id> {
+    fn next(&self, start: u32) -> Option<ShrinkerId> {
         self.with_slots(|slots| slots.first(start, |taken| taken))
             .flatten()
     }
 
     /// Iterates over the taken ids, lowest first. Ids that are taken or freed meanwhile may be
     /// seen or not. No lock is held between two of them.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Id> + '_ {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = ShrinkerId> + '_ {
         let mut start = 0;
 
         core::iter::from_fn(move || {
@@ -193,7 +154,7 @@ impl<T: Sync + 'static> Writer<'_, IdTable<T>> {
     ///
     /// May sleep if `flags` allow it. Returns `ENOSPC` if all ids are taken, and `ENOMEM` if
     /// memory is short.
-    pub(crate) fn find_free(&mut self, flags: Flags) -> Result<Id> {
+    pub(crate) fn find_free(&mut self, flags: Flags) -> Result<ShrinkerId> {
         let start = self.lowest.load(Relaxed);
 
         let (free, len) = self
@@ -202,7 +163,7 @@ impl<T: Sync + 'static> Writer<'_, IdTable<T>> {
                 (free, slots.objects.len() as u32)
             })
             .unwrap_or((None, 0));
-        let id = free.unwrap_or(Id(len));
+        let id = free.unwrap_or(ShrinkerId(len));
 
         if id.0 >= self.limit {
             return Err(ENOSPC);
@@ -233,14 +194,14 @@ impl<T: Sync + 'static> Writer<'_, IdTable<T>> {
     }
 
     /// Gives `object` the id that [`find_free`](Self::find_free) found. Does not sleep.
-    pub(crate) fn insert(&mut self, id: Id, object: Lent<T>) {
+    pub(crate) fn insert(&mut self, id: ShrinkerId, object: RcuFreed<T>) {
         self.with_slots(|slots| slots.set(id, Some(object)));
     }
 
     /// Frees `id`. Does not sleep.
     ///
     /// Look-ups that began before may still use the object until a grace period has passed.
-    pub(crate) fn remove(&mut self, id: Id) {
+    pub(crate) fn remove(&mut self, id: ShrinkerId) {
         self.with_slots(|slots| slots.set(id, None));
         self.lowest
             .store(self.lowest.load(Relaxed).min(id.0), Relaxed);

@@ -15,10 +15,10 @@ use kernel::{
 };
 
 use crate::{
-    id::Id,
-    info::Owner,
+    map::HasMap,
     memcg::MemCgroup,
     node::Node,
+    shrinker_id::ShrinkerId,
     unit::Unit, //
 };
 
@@ -59,10 +59,10 @@ pub(crate) unsafe extern "C" fn show_shrinker_map(
             Node::from_raw(nid),
         )
     };
-    let info = memcg.info(node);
+    let map = memcg.map_on(node);
     let (mut nr_units, mut deferred) = (0usize, 0isize);
 
-    info.for_each_unit(|_, unit| {
+    map.for_each_unit(|_, unit| {
         nr_units = nr_units.saturating_add(1);
         deferred = deferred.saturating_add(unit.sum_deferred());
     });
@@ -71,13 +71,13 @@ pub(crate) unsafe extern "C" fn show_shrinker_map(
     }
 
     seq_print!(m, "cgroup={} node={}", memcg.id(), node.as_raw());
-    seq_print!(m, " listed={}", u8::from(info.is_listed()));
+    seq_print!(m, " listed={}", u8::from(map.is_listed()));
     let mut units = List::new(m, "units");
-    info.for_each_unit(|index, _| units.print(index));
+    map.for_each_unit(|index, _| units.print(index));
     let mut ids = List::new(m, "ids");
-    info.for_each_unit(|index, unit| {
+    map.for_each_unit(|index, unit| {
         for offset in unit.bits() {
-            ids.print(Id::new(index, offset).as_raw() as u32);
+            ids.print(ShrinkerId::new(index, offset).as_raw() as u32);
         }
     });
     seq_print!(m, " deferred={deferred}");

@@ -11,14 +11,12 @@ use kernel::{
 
 use super::random::Random;
 use crate::{
-    id::{
-        Id,
-        IdTable, //
-    },
+    id_table::IdTable,
     rcu::{
-        Lent,
+        RcuFreed,
         Writer, //
-    }, //
+    },
+    shrinker_id::ShrinkerId, //
 };
 
 const STEPS: u32 = 20_000;
@@ -36,14 +34,14 @@ static OBJECTS: [u32; LIMIT as usize] = {
     objects
 };
 
-fn lend(nr: u32) -> Result<Lent<u32>> {
+fn lend(nr: u32) -> Result<RcuFreed<u32>> {
     let object = OBJECTS.get(nr as usize).ok_or(EINVAL)?;
 
     // SAFETY: A static object is valid for ever.
-    Ok(unsafe { Lent::new(NonNull::from(object)) })
+    Ok(unsafe { RcuFreed::new(NonNull::from(object)) })
 }
 
-fn insert(table: &mut IdTable<u32>, nr: u32) -> Result<Id> {
+fn insert(table: &mut IdTable<u32>, nr: u32) -> Result<ShrinkerId> {
     let mut ids = Writer::exclusive(table);
     let id = ids.find_free(GFP_KERNEL)?;
 
@@ -54,7 +52,7 @@ fn insert(table: &mut IdTable<u32>, nr: u32) -> Result<Id> {
 fn get(table: &IdTable<u32>, id: u32) -> Option<u32> {
     let guard = rcu::read_lock();
 
-    table.get(Id::new(0, id), &guard).copied()
+    table.get(ShrinkerId::new(0, id), &guard).copied()
 }
 
 fn check_model(random: &Random, step: u32, table: &IdTable<u32>, model: &[Option<u32>]) -> Result {
@@ -69,7 +67,7 @@ fn check_model(random: &Random, step: u32, table: &IdTable<u32>, model: &[Option
     let taken = (0u32..).zip(model).filter(|(_, object)| object.is_some());
     let same = table
         .iter()
-        .map(Id::as_raw)
+        .map(ShrinkerId::as_raw)
         .eq(taken.map(|(id, _)| id as i32));
     random.check(same, step, fmt!("the ids in turn differ from the model"))
 }
@@ -105,7 +103,7 @@ fn run_model(random: &mut Random, table: &mut IdTable<u32>) -> Result {
         } else {
             let id = random.below(LIMIT);
 
-            Writer::exclusive(table).remove(Id::new(0, id));
+            Writer::exclusive(table).remove(ShrinkerId::new(0, id));
             model[id as usize] = None;
         }
         if step % 64 == 0 {
@@ -145,8 +143,8 @@ mod tests {
     fn full_table_gives_enospc() -> Result {
         let random = Random::new("full_table_gives_enospc");
         let mut table = IdTable::<u32>::new(1);
-        let first = insert(&mut table, 0).map(Id::as_raw);
-        let second = insert(&mut table, 1).map(Id::as_raw);
+        let first = insert(&mut table, 0).map(ShrinkerId::as_raw);
+        let second = insert(&mut table, 1).map(ShrinkerId::as_raw);
 
         random.check(first == Ok(0), 0, fmt!("the first id is {first:?}"))?;
         random.check(second == Err(ENOSPC), 1, fmt!("then {second:?}"))
@@ -154,12 +152,12 @@ mod tests {
 
     #[test]
     fn parts_of_an_id() {
-        let id = Id::new(3, 5);
+        let id = ShrinkerId::new(3, 5);
 
         assert_eq!(id.as_raw(), 3 * 64 + 5);
         assert_eq!(id.index(), 3);
         assert_eq!(id.offset(), 5);
-        assert!(Id::from_raw(-1).is_none());
-        assert!(Id::from_raw(id.as_raw()) == Some(id));
+        assert!(ShrinkerId::from_raw(-1).is_none());
+        assert!(ShrinkerId::from_raw(id.as_raw()) == Some(id));
     }
 }

@@ -27,12 +27,12 @@
 use core::cell::Cell;
 use kernel::sync::rcu::Guard;
 
+use super::{
+    is_listed,
+    path,
+    HasSoftLimit, //
+};
 use crate::{
-    excess::{
-        is_listed,
-        path,
-        Limited, //
-    },
     iter::{
         Group,
         Order, //
@@ -78,7 +78,7 @@ enum Place {
 /// The order of a walk that visits groups in excess, and those below them.
 ///
 /// It has other groups, too: those that it passes over, and those that
-/// [`verdict`](crate::excess::verdict) refuses. It serves one search for the next group.
+/// [`verdict`](super::verdict) refuses. It serves one search for the next group.
 #[derive(Clone)]
 pub(crate) struct ExcessOrder<S> {
     tops: S,
@@ -95,7 +95,7 @@ impl<S> ExcessOrder<S> {
     }
 }
 
-impl<G: Group + Limited, S: TopStore<G>> Order<G> for ExcessOrder<S> {
+impl<G: Group + HasSoftLimit, S: TopStore<G>> Order<G> for ExcessOrder<S> {
     fn next<'g>(&self, pos: Option<&'g G>, root: &'g G, guard: &'g Guard) -> Option<&'g G> {
         if is_by_hierarchy(root) {
             return G::next_descendant_pre(pos, root, guard);
@@ -141,7 +141,7 @@ impl<S> ExcessOrder<S> {
 
     /// Returns what `next` finds below the top in which the walk reached `pos`, or else what comes
     /// after that one.
-    fn next_from<'g, G: Limited>(
+    fn next_from<'g, G: HasSoftLimit>(
         &self,
         pos: &'g G,
         root: &'g G,
@@ -166,7 +166,7 @@ impl<S> ExcessOrder<S> {
 
     /// Returns the listed group with the lowest id, from number `start` on: a top, or one to pass
     /// over. After the last one, begins with those that lost their marks.
-    fn next_top<'g, G: Limited>(
+    fn next_top<'g, G: HasSoftLimit>(
         &self,
         mut start: u32,
         root: &'g G,
@@ -191,7 +191,7 @@ impl<S> ExcessOrder<S> {
 
     /// Returns the listed group with the lowest id, from number `start` on, to pass over. Has taken
     /// it off the list if it has no mark.
-    fn unlist_next<'g, G: Limited>(
+    fn unlist_next<'g, G: HasSoftLimit>(
         &self,
         mut start: u32,
         root: &'g G,
@@ -215,19 +215,19 @@ impl<S> ExcessOrder<S> {
 
 /// Returns whether a walk below `root` goes by the hierarchy: only the root of all has everybody
 /// below it who is listed.
-fn is_by_hierarchy<G: Limited>(root: &G) -> bool {
+fn is_by_hierarchy<G: HasSoftLimit>(root: &G) -> bool {
     root.parent().is_some()
 }
 
 /// Returns whether a listed group is a top, and there may be somebody to visit at it or below.
-fn is_top<G: Limited>(group: &G) -> bool {
+fn is_top<G: HasSoftLimit>(group: &G) -> bool {
     let excess = group.excess();
 
     (excess.is_marked() || excess.nr_below() > 0) && !path(group).skip(1).any(is_listed)
 }
 
 /// Takes an id off the list, unless the group that has it by now is marked.
-fn unlist<G: Limited>(id: MemcgId, root: &G, guard: &Guard) {
+fn unlist<G: HasSoftLimit>(id: MemcgId, root: &G, guard: &Guard) {
     // ORDERING: Fully ordered before the mark is read again; pairs with `update_one`.
     root.excess_bitmap().clear(id);
     if root

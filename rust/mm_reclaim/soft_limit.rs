@@ -10,7 +10,7 @@
 //! A group that is in excess is marked. Each group counts the marked ones below it, so that a walk
 //! passes over a subtree without any. Whoever changes a mark, by an atomic exchange, changes the
 //! counts: so these are exact when nothing changes. Marked groups are listed in a bitmap, too, for
-//! the walk of all groups: see [`excess_walk`](crate::excess_walk).
+//! the walk of all groups: see [`walk`].
 
 use kernel::{
     bindings,
@@ -25,22 +25,24 @@ use crate::{
     iter::Verdict,
     layout::mirrors,
     memcg_bitmap::{
-        MemcgBitmap,
-        Numbered, //
+        HasMemcgId,
+        MemcgBitmap, //
     }, //
 };
+
+pub(crate) mod walk;
 
 /// What is known of the excess of one group. Valid when it is zeroed.
 ///
 /// Part of `struct mem_cgroup`, as `struct soft_limit_state`.
 #[repr(C)]
-pub(crate) struct Excess {
+pub(crate) struct SoftLimitState {
     flags: AtomicBits,
     /// How many descendants are marked. Only while marks change it may be too low.
     nr_below: Atomic<isize>,
 }
 
-mirrors!(Excess is bindings::soft_limit_state {
+mirrors!(SoftLimitState is bindings::soft_limit_state {
     flags: flags,
     nr_below: nr_below,
 });
@@ -53,7 +55,7 @@ const CLOSED: u32 = 1;
 /// How often the usage is read again, at most, if it crosses the limit all the time.
 const TRIES: u32 = 4;
 
-impl Excess {
+impl SoftLimitState {
     /// Creates a state without excess, as it is in zeroed memory.
     #[cfg(CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST)]
     pub(crate) const fn new() -> Self {
@@ -79,9 +81,9 @@ impl Excess {
 }
 
 /// A group with a soft limit.
-pub(crate) trait Limited: Numbered {
+pub(crate) trait HasSoftLimit: HasMemcgId {
     /// Returns what is known of its excess.
-    fn excess(&self) -> &Excess;
+    fn excess(&self) -> &SoftLimitState;
 
     /// Returns whether the group uses more than its soft limit right now.
     fn exceeds(&self) -> bool;
@@ -94,7 +96,7 @@ pub(crate) trait Limited: Numbered {
 }
 
 /// Iterates over a group and its ancestors.
-pub(crate) fn path<G: Limited>(group: &G) -> impl Iterator<Item = &G> {
+pub(crate) fn path<G: HasSoftLimit>(group: &G) -> impl Iterator<Item = &G> {
     core::iter::successors(Some(group), |group| group.parent())
 }
 
@@ -103,11 +105,11 @@ pub(crate) fn path<G: Limited>(group: &G) -> impl Iterator<Item = &G> {
 /// Called when usage or limit may have changed; a change that must not be lost is fully ordered
 /// before the call, as that of a page counter is. Does not sleep; interrupts may be off. Takes as
 /// many steps as there are ancestors, and that many for each mark that changes.
-pub(crate) fn update<G: Limited>(group: &G) {
+pub(crate) fn update<G: HasSoftLimit>(group: &G) {
     path(group).for_each(update_one);
 }
 
-fn update_one<G: Limited>(group: &G) {
+fn update_one<G: HasSoftLimit>(group: &G) {
     let excess = group.excess();
 
     for _ in 0..TRIES {
@@ -136,20 +138,20 @@ fn update_one<G: Limited>(group: &G) {
     }
 }
 
-fn unmark<G: Limited>(group: &G) {
+fn unmark<G: HasSoftLimit>(group: &G) {
     if group.excess().flags.clear(IN_EXCESS) {
         add_above(group, -1);
     }
 }
 
-fn add_above<G: Limited>(group: &G, nr: isize) {
+fn add_above<G: HasSoftLimit>(group: &G, nr: isize) {
     path(group)
         .skip(1)
         .for_each(|above| above.excess().nr_below.add(nr, Relaxed));
 }
 
 /// Returns whether a group is on the list of marked ones.
-pub(crate) fn is_listed<G: Limited>(group: &G) -> bool {
+pub(crate) fn is_listed<G: HasSoftLimit>(group: &G) -> bool {
     group
         .listed_id()
         .is_some_and(|id| group.excess_bitmap().contains(id))
@@ -157,7 +159,7 @@ pub(crate) fn is_listed<G: Limited>(group: &G) -> bool {
 
 /// Takes the mark of a group that goes offline away for good, and takes the group off the list. It
 /// has its id still. Does not sleep.
-pub(crate) fn close<G: Limited>(group: &G) {
+pub(crate) fn close<G: HasSoftLimit>(group: &G) {
     group.excess().flags.set(CLOSED);
     unmark(group);
 
@@ -171,7 +173,7 @@ pub(crate) fn close<G: Limited>(group: &G) {
 }
 
 /// Says whether reclaim of `root` takes from `group`, which is `root` or below, in its first pass.
-pub(crate) fn verdict<G: Limited>(group: &G, root: &G) -> Verdict {
+pub(crate) fn verdict<G: HasSoftLimit>(group: &G, root: &G) -> Verdict {
     for above in path(group) {
         if above.excess().is_marked() {
             return Verdict::Visit;
@@ -190,7 +192,7 @@ pub(crate) fn verdict<G: Limited>(group: &G, root: &G) -> Verdict {
 /// Returns whether there is anybody for a first pass below `root` to take from, before others.
 ///
 /// If `root` is in excess itself, so is everybody below it, and nobody comes first.
-pub(crate) fn has_first_pass<G: Limited>(root: &G) -> bool {
+pub(crate) fn has_first_pass<G: HasSoftLimit>(root: &G) -> bool {
     root.excess().nr_below() > 0 && !root.excess().is_marked()
 }
 

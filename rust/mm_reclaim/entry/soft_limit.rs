@@ -17,24 +17,24 @@ use kernel::{
     sync::atomic::Relaxed, //
 };
 
-use super::iter::{
+use super::walk::{
     is_uncharged_below,
     iter_next,
     top, //
 };
 use crate::{
-    excess::{
-        self,
-        FirstPass,
-        Limited, //
-    },
-    excess_walk::{
-        ExcessOrder,
-        TopStore, //
-    },
     iter::Verdict,
     memcg::MemCgroup,
     node::Node,
+    soft_limit::walk::{
+        ExcessOrder,
+        TopStore, //
+    },
+    soft_limit::{
+        self,
+        FirstPass,
+        HasSoftLimit, //
+    },
     stat::{
         self,
         Stat, //
@@ -69,7 +69,7 @@ impl TopStore<MemCgroup> for SharedTops {
 #[export]
 pub(crate) unsafe extern "C" fn mem_cgroup_update_excess(memcg: *mut mem_cgroup) {
     // SAFETY: The memcg is valid.
-    excess::update(unsafe { MemCgroup::from_raw(memcg) });
+    soft_limit::update(unsafe { MemCgroup::from_raw(memcg) });
 }
 
 /// Forgets the excess of a memcg that goes offline. Does not sleep.
@@ -80,7 +80,7 @@ pub(crate) unsafe extern "C" fn mem_cgroup_update_excess(memcg: *mut mem_cgroup)
 #[export]
 pub(crate) unsafe extern "C" fn mem_cgroup_close_excess(memcg: *mut mem_cgroup) {
     // SAFETY: The memcg is valid.
-    excess::close(unsafe { MemCgroup::from_raw(memcg) });
+    soft_limit::close(unsafe { MemCgroup::from_raw(memcg) });
 }
 
 /// Returns whether there are memcgs below this one that exceed their soft limits, so that reclaim
@@ -95,7 +95,7 @@ pub(crate) unsafe extern "C" fn __mem_cgroup_has_excess(root: *mut mem_cgroup) -
     let root = top(root);
 
     // SAFETY: The root is valid, unless it is null.
-    !root.is_null() && excess::has_first_pass(unsafe { MemCgroup::from_raw(root) })
+    !root.is_null() && soft_limit::has_first_pass(unsafe { MemCgroup::from_raw(root) })
 }
 
 /// Returns whether a pass over those in excess was in vain, so that another one over the others
@@ -140,7 +140,7 @@ pub(crate) unsafe extern "C" fn mem_cgroup_below_excess(
     // SAFETY: Both are valid; if there is a memcg, there is a root of all.
     let (root, memcg) = unsafe { (MemCgroup::from_raw(top(root)), MemCgroup::from_raw(memcg)) };
 
-    matches!(excess::verdict(memcg, root), Verdict::Visit)
+    matches!(soft_limit::verdict(memcg, root), Verdict::Visit)
 }
 
 /// Returns how many memcgs below this one exceed their soft limits, for debugfs and tests.
@@ -188,7 +188,7 @@ pub(crate) unsafe extern "C" fn mem_cgroup_iter_excess(
             return Verdict::SkipTree;
         }
         // SAFETY: A walk that has begun has a root, which is valid.
-        excess::verdict(memcg, unsafe { MemCgroup::from_raw(top(root)) })
+        soft_limit::verdict(memcg, unsafe { MemCgroup::from_raw(top(root)) })
     };
     let position = MemCgroup::excess_iter;
 
