@@ -77,7 +77,7 @@ struct shrinker_map {
  *	shrink
  *
  * Embedded in struct mem_cgroup_per_node. All zeroes is a valid empty info.
- * Only Rust writes it (rust/mm_reclaim/map.rs).
+ * Only Rust writes it (rust/mm_reclaim/map/on_node.rs).
  */
 struct shrinker_node_info {
 	unsigned long	summary;

@@ -24,7 +24,7 @@ use kernel::{
 
 use crate::{
     lifecycle,
-    map::HasMap,
+    map::on_node::HasMap,
     memcg::{
         self,
         MemCgroup, //

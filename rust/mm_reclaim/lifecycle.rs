@@ -19,7 +19,7 @@ use crate::{
         Step,
         Verdict, //
     },
-    map::HasMap,
+    map::on_node::HasMap,
     memcg::{
         MemCgroup,
         ReclaimIter, //

@@ -47,10 +47,12 @@ use crate::{
         Mirrors, //
     },
     map::{
-        HasMap,
-        Map,
-        MapOnNode,
-        NodeSummary, //
+        on_node::{
+            HasMap,
+            MapOnNode,
+            NodeSummary, //
+        },
+        Map, //
     },
     memcg_bitmap::{
         HasMemcgId,

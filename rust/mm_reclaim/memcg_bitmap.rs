@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Which memcgs may have something to shrink on a node.
+//! Sets of memcgs: a bit for each private id.
 //!
-//! A memcg that is not idle is listed by a bit. A walk of all memcgs goes from bit to bit, so that
-//! it costs what there is to shrink: neither the number of memcgs nor their depth matters. The
-//! root is not listed, as walks always visit it.
+//! A walk of a set goes from bit to bit, so that it costs what there is to visit: neither the number
+//! of memcgs nor their depth matters. There is one set for each node, of the memcgs that may have
+//! something to shrink there, and one of those in excess of their soft limits.
 
 use kernel::{
     bindings,
-    sync::rcu::{
-        self,
-        Guard, //
-    },
+    sync::rcu::Guard,
     warn_on, //
 };
 
@@ -20,11 +17,7 @@ use crate::{
         self,
         AtomicBits, //
     },
-    layout::mirrors,
-    map::{
-        HasMap,
-        MapOnNode, //
-    }, //
+    layout::mirrors, //
 };
 
 /// The private id of a memcg; see `mem_cgroup_private_id()`.
@@ -202,81 +195,5 @@ impl MemcgBitmap {
             let next = bits::first_from(&self.word_summary, at.wrapping_add(1), |bits| bits)?;
             start = next.wrapping_mul(AtomicBits::LEN);
         }
-    }
-}
-
-impl<O: HasMap> MapOnNode<'_, O> {
-    /// Lists the memcg. The caller has just made it not idle.
-    ///
-    /// Does not sleep; interrupts may be off.
-    #[inline]
-    pub(crate) fn list(&self) {
-        if let Some(id) = self.owner.listed_id() {
-            // ORDERING: Fully ordered before the map is read; pairs with `Map::close`, after which
-            // `unlist` reads the bit.
-            if self.owner.bitmap(self.node).set(id) && self.owner.map().is_closed() {
-                // By now the memcg may have given its id back.
-                self.unlist_id(id);
-            }
-        }
-    }
-
-    /// Takes the memcg off the list if there is nothing to shrink any more. Does not sleep.
-    #[inline]
-    pub(crate) fn unlist_if_idle(&self) {
-        if self.is_idle() {
-            self.unlist();
-        }
-    }
-
-    /// Takes the memcg off the list, unless it is neither idle nor closed. Does not sleep.
-    pub(crate) fn unlist(&self) {
-        if let Some(id) = self.owner.listed_id() {
-            if self.owner.bitmap(self.node).contains(id) {
-                self.unlist_id(id);
-            }
-        }
-    }
-
-    /// Takes an id off the list, unless the memcg that has it by now needs to be there.
-    ///
-    /// Does not sleep.
-    pub(crate) fn unlist_id(&self, id: MemcgId) {
-        let bitmap = self.owner.bitmap(self.node);
-
-        // A memcg that went offline meanwhile may have given its id to another one, which may have
-        // set the bit before it is cleared here.
-        let guard = rcu::read_lock();
-        let is_needed = || {
-            self.owner
-                .with_id(id, &guard)
-                .is_some_and(|owner| owner.map_on(self.node).must_be_listed())
-        };
-
-        loop {
-            // ORDERING: Fully ordered before the memcg is looked at again; pairs with the barriers
-            // between the summary of a memcg and its bit in `set_unit_summary` and `set_stray`.
-            bitmap.clear(id);
-            if !is_needed() {
-                return;
-            }
-            // ORDERING: As in `list`.
-            bitmap.set(id);
-            if is_needed() {
-                return;
-            }
-        }
-    }
-
-    /// Returns whether a walk of all memcgs must visit this one.
-    pub(crate) fn must_be_listed(&self) -> bool {
-        !self.is_idle() && !self.owner.map().is_closed()
-    }
-
-    /// Returns whether it does.
-    pub(crate) fn is_listed(&self) -> bool {
-        self.owner
-            .listed_id()
-            .is_some_and(|id| self.owner.bitmap(self.node).contains(id))
     }
 }

@@ -10,7 +10,7 @@ use crate::{
         Group,
         Step, //
     },
-    map::{
+    map::on_node::{
         HasMap,
         Pending, //
     },

@@ -15,7 +15,7 @@ use kernel::{
 };
 
 use crate::{
-    map::HasMap,
+    map::on_node::HasMap,
     memcg::MemCgroup,
     node::Node,
     shrinker_id::ShrinkerId,

@@ -14,7 +14,7 @@ use kernel::{
 };
 
 use crate::{
-    map::HasMap,
+    map::on_node::HasMap,
     memcg::{
         MemCgroup,
         MemCgroupMap, //

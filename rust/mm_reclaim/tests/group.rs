@@ -7,9 +7,11 @@ use kernel::sync::rcu::Guard;
 
 use crate::{
     map::{
-        HasMap,
-        Map,
-        NodeSummary, //
+        on_node::{
+            HasMap,
+            NodeSummary, //
+        },
+        Map, //
     },
     memcg_bitmap::{
         HasMemcgId,

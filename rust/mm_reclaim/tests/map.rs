@@ -25,9 +25,11 @@ use super::{
 use crate::{
     bits::Bits,
     map::{
-        HasMap,
-        Map,
-        MapOnNode, //
+        on_node::{
+            HasMap,
+            MapOnNode, //
+        },
+        Map, //
     },
     node::Node,
     shrinker_id::ShrinkerId,

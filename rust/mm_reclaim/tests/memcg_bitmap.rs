@@ -15,7 +15,7 @@ use super::{
     random::Random, //
 };
 use crate::{
-    map::HasMap,
+    map::on_node::HasMap,
     memcg_bitmap::{
         MemcgBitmap,
         MemcgId, //

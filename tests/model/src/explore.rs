@@ -21,7 +21,7 @@ use std::{
 
 use crate::{
     lifecycle,
-    map::HasMap,
+    map::on_node::HasMap,
     memcg::{
         walk_excess,
         MemCgroup,

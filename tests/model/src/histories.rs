@@ -39,7 +39,7 @@ use crate::{
     id_table::IdTable,
     iter::Verdict,
     lifecycle,
-    map::HasMap,
+    map::on_node::HasMap,
     memcg::{
         walk_excess,
         MemCgroup,

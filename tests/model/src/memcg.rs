@@ -38,10 +38,12 @@ use crate::{
     },
     lifecycle,
     map::{
-        HasMap,
-        Map,
-        MapOnNode,
-        NodeSummary, //
+        on_node::{
+            HasMap,
+            MapOnNode,
+            NodeSummary, //
+        },
+        Map, //
     },
     memcg_bitmap::{
         HasMemcgId,
