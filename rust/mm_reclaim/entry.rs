@@ -29,7 +29,6 @@ use crate::{
         self,
         MemCgroup, //
     },
-    node::Node,
     rcu::{
         RcuFreed,
         Writer, //
@@ -41,6 +40,7 @@ use crate::{
         SHRINKERS, //
     },
     shrinker_id::ShrinkerId,
+    sys::Node,
     walk::shrink_memcg, //
 };
 

@@ -11,7 +11,6 @@ use kernel::{
 };
 
 use crate::{
-    context,
     iter::{
         self,
         Cookie,
@@ -24,7 +23,6 @@ use crate::{
         MemCgroup,
         ReclaimIter, //
     },
-    node::Node,
     rcu::RcuFreed,
     shrinker::{
         Shrinker,
@@ -32,8 +30,9 @@ use crate::{
         SHRINKERS, //
     },
     shrinker_id::ShrinkerId,
-    stat::{
+    sys::{
         self,
+        Node,
         Stat, //
     }, //
 };
@@ -54,7 +53,7 @@ pub(crate) fn register(
     // Last, because a shrinker that could be found must not be freed without a grace period, and
     // on failure the caller does.
     ids.insert(id, shrinker);
-    stat::add(Stat::Ids, 1);
+    sys::count(Stat::Ids, 1);
     if let Some(root) = MemCgroup::root() {
         mark(root, id);
     }
@@ -76,7 +75,7 @@ pub(crate) fn mark(memcg: &MemCgroup, id: ShrinkerId) {
 /// Its bits may stay behind in the maps; the walks that meet them clear them.
 pub(crate) fn unregister(ids: &mut ShrinkerIds<'_>, id: ShrinkerId) {
     ids.remove(id);
-    stat::add(Stat::Ids, -1);
+    sys::count(Stat::Ids, -1);
 }
 
 /// Prepares a memcg to have objects of the shrinker with `id`, on all nodes. The memcg pays for it.
@@ -115,11 +114,11 @@ pub(crate) fn add_node(node: Node) -> Result {
         extend(step.get(root))?;
         prev = Some(step);
         // There may be tens of thousands, most of them without units.
-        context::cond_resched();
+        sys::cond_resched();
     }
     for id in SHRINKERS.iter() {
         root.map_on(node).set(id);
-        context::cond_resched();
+        sys::cond_resched();
     }
     Ok(())
 }

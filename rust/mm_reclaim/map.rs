@@ -35,12 +35,12 @@ use kernel::{
 };
 
 use crate::{
-    context,
     layout::mirrors,
-    node::Node,
     shrinker_id::ShrinkerId,
-    stat::{
+    sys::{
         self,
+        Node,
+        SharedUnit,
         Stat, //
     },
     table::{
@@ -102,7 +102,7 @@ impl Map {
             nodes().flat_map(move |node| {
                 self.indices().map(move |index| {
                     // There may be thousands, and nobody holds the guard here.
-                    context::cond_resched();
+                    sys::cond_resched();
                     Key { node, index }
                 })
             })
@@ -131,7 +131,7 @@ impl Map {
     ) -> Result {
         let missing = || wanted().filter(|&key| !self.is_installed(key));
         let allocate = |key: Key| -> Result<Entry> {
-            let unit = Unit::alloc(flags, key.node)?;
+            let unit = SharedUnit::alloc(flags, key.node)?;
             Ok(Entry { key, unit })
         };
 
@@ -159,7 +159,7 @@ impl Map {
                     slice::from_ref(&single)
                 }
                 None => {
-                    list = context::vec_with_capacity(nr, flags)?;
+                    list = sys::vec_with_capacity(nr, flags)?;
                     for key in missing().take(nr) {
                         list.push_within_capacity(allocate(key)?)
                             .map_err(|_| ENOMEM)?;
@@ -218,8 +218,8 @@ impl Map {
             // On failure the new table comes back, which must not be freed under the guard.
             drop(guard);
             if replaced.is_ok() {
-                stat::add(kind, 1);
-                stat::add(Stat::Installs, nr_new as isize);
+                sys::count(kind, 1);
+                sys::count(Stat::Installs, nr_new as isize);
                 return Ok(());
             }
         }
@@ -259,7 +259,7 @@ impl Map {
         let Some(table) = self.table.close() else {
             return;
         };
-        stat::add(Stat::Maps, -1);
+        sys::count(Stat::Maps, -1);
 
         for Entry { key, unit } in table.entries() {
             for offset in 0..Unit::LEN {

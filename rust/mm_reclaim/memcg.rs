@@ -59,7 +59,7 @@ use crate::{
         MemcgBitmap,
         MemcgId, //
     },
-    node::Node, //
+    sys::Node, //
 };
 
 /// Wraps `struct mem_cgroup`, once its per-node parts are allocated.

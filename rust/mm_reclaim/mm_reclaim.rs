@@ -20,18 +20,16 @@
 //! | [`map`] | the map of one memcg: install, set, clear | no |
 //! | [`memcg_bitmap`] | bitmaps of memcgs, and which have something to shrink | no |
 //! | [`table`] | the list of a memcg's units | no |
-//! | [`mod@unit`], [`bits`] | 64 shrinkers of one memcg and node | no |
 //! | [`layout`] | which structures of C these and the maps stand for | no |
-//! | [`cache`], [`context`], [`node`] | memory, contexts, nodes | yes |
-//! | [`rcu`], [`stat`] | RCU, counters | yes |
+//! | [`sys`] | nodes, memory, scheduling, counters | yes |
+//! | [`mod@unit`], [`bits`] | 64 shrinkers of one memcg and node | no |
+//! | [`rcu`] | RCU | yes |
 //!
 //! C header: [`include/linux/mm_reclaim.h`](srctree/include/linux/mm_reclaim.h)
 
 #![deny(unsafe_op_in_unsafe_fn)]
 
 mod bits;
-mod cache;
-mod context;
 mod entry;
 mod id_table;
 mod iter;
@@ -40,13 +38,12 @@ mod lifecycle;
 mod map;
 mod memcg;
 mod memcg_bitmap;
-mod node;
 mod rcu;
 mod shrinker;
 mod shrinker_id;
 #[cfg(CONFIG_MEMCG_V1)]
 mod soft_limit;
-mod stat;
+mod sys;
 mod table;
 mod unit;
 mod verify;

@@ -13,9 +13,9 @@ use kernel::{
 use crate::{
     id_table::IdTable,
     memcg::MemCgroup,
-    node::Node,
     rcu::Writer,
-    shrinker_id::ShrinkerId, //
+    shrinker_id::ShrinkerId,
+    sys::Node, //
 };
 
 /// Wraps `struct shrinker`.

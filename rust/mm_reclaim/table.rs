@@ -19,10 +19,10 @@ use kernel::{
 };
 
 use crate::{
-    context,
-    node::Node,
-    stat::{
+    sys::{
         self,
+        Node,
+        SharedUnit,
         Stat, //
     },
     unit::Unit, //
@@ -60,7 +60,7 @@ impl PartialOrd for Key {
 /// A unit, and where it stands.
 pub(crate) struct Entry {
     pub(crate) key: Key,
-    pub(crate) unit: ARef<Unit>,
+    pub(crate) unit: ARef<SharedUnit>,
 }
 
 impl Entry {
@@ -83,8 +83,8 @@ pub(crate) struct Table {
 
 impl Drop for Table {
     fn drop(&mut self) {
-        stat::add(Stat::Tables, -1);
-        stat::add(Stat::TableBytes, self.bytes().saturating_neg());
+        sys::count(Stat::Tables, -1);
+        sys::count(Stat::TableBytes, self.bytes().saturating_neg());
     }
 }
 
@@ -96,10 +96,10 @@ impl Table {
     pub(crate) fn with_capacity(capacity: usize, flags: Flags) -> Result<Self, AllocError> {
         // INVARIANT: There are no entries.
         let table = Self {
-            entries: context::vec_with_capacity(capacity, flags)?,
+            entries: sys::vec_with_capacity(capacity, flags)?,
         };
-        stat::add(Stat::Tables, 1);
-        stat::add(Stat::TableBytes, table.bytes());
+        sys::count(Stat::Tables, 1);
+        sys::count(Stat::TableBytes, table.bytes());
         Ok(table)
     }
 
@@ -120,7 +120,7 @@ impl Table {
     pub(crate) fn get(&self, key: Key) -> Option<&Unit> {
         let at = self.entries.binary_search_by_key(&key, |e| e.key).ok()?;
 
-        self.entries.get(at).map(|e| &*e.unit)
+        self.entries.get(at).map(|e| &**e.unit)
     }
 
     /// The units of `node` from index `start` on, with their indices.
@@ -133,7 +133,7 @@ impl Table {
             .unwrap_or_default()
             .iter()
             .take_while(move |e| e.key.node == node)
-            .map(|e| (e.key.index, &*e.unit))
+            .map(|e| (e.key.index, &**e.unit))
     }
 
     /// Returns the lowest index from `start` on of which a node has a unit.

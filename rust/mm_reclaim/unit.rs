@@ -2,54 +2,28 @@
 
 //! What one memcg has, on one node, of 64 neighbouring shrinkers.
 
-use core::{
-    ffi::c_long,
-    mem::{
-        align_of,
-        size_of, //
-    }, //
-};
-use kernel::{
-    bindings,
-    sync::atomic::{
-        Atomic,
-        Full,
-        Relaxed, //
-    }, //
+use kernel::sync::atomic::{
+    Atomic,
+    Full,
+    Relaxed, //
 };
 
-use crate::{
-    bits::{
-        AtomicBits,
-        Bits, //
-    },
-    cache::UnitRefcount, //
+use crate::bits::{
+    AtomicBits,
+    Bits, //
 };
 
 /// A bit and a count of deferred work for each of 64 shrinkers.
-///
-/// Refcounted: every table that lists a unit holds a reference, so that tables can share units and
-/// be freed in any order. Allocated with [`Unit::alloc`](crate::cache), zeroed.
+/// Valid when it is zeroed.
 #[repr(C)]
 pub(crate) struct Unit {
-    refcount: UnitRefcount,
     bits: AtomicBits,
     nr_deferred: [Atomic<isize>; Unit::LEN as usize],
 }
 
-// C allocates units, by this size and with the alignment of a `long`, and never looks inside.
-const _: () = assert!(size_of::<Unit>() == bindings::SHRINKER_UNIT_SIZE as usize);
-const _: () = assert!(align_of::<Unit>() <= align_of::<c_long>());
-
 impl Unit {
     /// Number of shrinkers in a unit.
     pub(crate) const LEN: u32 = AtomicBits::LEN;
-
-    /// Returns the count of references, which only those who allocate and free units change.
-    #[inline]
-    pub(crate) fn refcount(&self) -> &UnitRefcount {
-        &self.refcount
-    }
 
     /// Reads the bits of all shrinkers; orders nothing.
     #[inline]

@@ -5,7 +5,6 @@
 use kernel::sync::rcu;
 
 use crate::{
-    context,
     iter::{
         Group,
         Step, //
@@ -23,7 +22,6 @@ use crate::{
         HasMemcgId,
         MemcgId, //
     },
-    node::Node,
     shrinker::{
         ShrinkerRef,
         Shrunk,
@@ -31,7 +29,10 @@ use crate::{
         SHRINKERS, //
     },
     shrinker_id::ShrinkerId,
-    stat,
+    sys::{
+        self,
+        Node, //
+    },
     verify, //
 };
 
@@ -84,7 +85,7 @@ pub(crate) fn next_shrinkable(
         }
         // It is gone, or as good as gone. So may be any number of others.
         root.map_on(node).unlist_id(id);
-        context::cond_resched();
+        sys::cond_resched();
     }
 }
 
@@ -122,7 +123,7 @@ fn shrink_strays(target: &Target<'_>, map: &MemCgroupMap<'_>) -> usize {
 /// Calls the shrinkers whose bits are set.
 fn shrink_mapped(target: &Target<'_>, map: &MemCgroupMap<'_>) -> usize {
     let mut freed = 0usize;
-    let mut walk = stat::Walk::default();
+    let (mut visited, mut spurious) = (0usize, 0usize);
     let mut start = Some(0);
 
     while let Some(Pending { index, bits, next }) = start.and_then(|at| map.next_pending(at)) {
@@ -132,15 +133,15 @@ fn shrink_mapped(target: &Target<'_>, map: &MemCgroupMap<'_>) -> usize {
             map.settle(index);
         }
         for offset in bits {
-            walk.bits = walk.bits.wrapping_add(1);
+            visited = visited.wrapping_add(1);
             match shrink_one(target, map, ShrinkerId::new(index, offset)) {
                 Visited::Freed(nr) => freed = freed.wrapping_add(nr),
-                Visited::Cleared => walk.spurious = walk.spurious.wrapping_add(1),
+                Visited::Cleared => spurious = spurious.wrapping_add(1),
             }
         }
         start = next;
     }
-    walk.add();
+    sys::count_walk(visited, spurious);
     verify::check(target, map);
     freed
 }

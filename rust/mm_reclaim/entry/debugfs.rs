@@ -17,8 +17,8 @@ use kernel::{
 use crate::{
     map::on_node::HasMap,
     memcg::MemCgroup,
-    node::Node,
     shrinker_id::ShrinkerId,
+    sys::Node,
     unit::Unit, //
 };
 

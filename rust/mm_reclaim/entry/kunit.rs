@@ -20,9 +20,9 @@ use crate::{
         MemCgroupMap, //
     },
     memcg_bitmap::MemcgId,
-    node::Node,
     shrinker::Target,
     shrinker_id::ShrinkerId,
+    sys::Node,
     verify, //
 };
 

@@ -25,7 +25,6 @@ use super::walk::{
 use crate::{
     iter::Verdict,
     memcg::MemCgroup,
-    node::Node,
     soft_limit::walk::{
         ExcessOrder,
         TopStore, //
@@ -35,8 +34,9 @@ use crate::{
         FirstPass,
         HasSoftLimit, //
     },
-    stat::{
+    sys::{
         self,
+        Node,
         Stat, //
     }, //
 };
@@ -119,9 +119,9 @@ pub(crate) unsafe extern "C" fn mem_cgroup_excess_in_vain(
     }
     .is_in_vain();
 
-    stat::add(Stat::ExcessPasses, 1);
+    sys::count(Stat::ExcessPasses, 1);
     if is_in_vain {
-        stat::add(Stat::ExcessInVain, 1);
+        sys::count(Stat::ExcessInVain, 1);
     }
     is_in_vain
 }

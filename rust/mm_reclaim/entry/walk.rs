@@ -23,7 +23,6 @@ use kernel::{
 };
 
 use crate::{
-    context,
     iter::{
         self,
         Cookie,
@@ -38,9 +37,9 @@ use crate::{
         MemCgroupRef,
         ReclaimIter, //
     },
-    node::Node,
-    stat::{
+    sys::{
         self,
+        Node,
         Stat, //
     },
     verify,
@@ -73,7 +72,7 @@ pub(super) unsafe fn iter_next(
     order: impl Order<MemCgroup>,
     filter: impl FnMut(&MemCgroup) -> Verdict,
 ) -> *mut mem_cgroup {
-    let pause = context::cond_resched;
+    let pause = sys::cond_resched;
 
     // SAFETY: As for this function.
     unsafe { iter_next_with(root, prev, reclaim, position, order, filter, pause) }
@@ -269,7 +268,7 @@ pub(crate) unsafe extern "C" fn mem_cgroup_iter_charged(
     };
 
     if skipped != 0 {
-        stat::add(Stat::SubtreesSkipped, skipped);
+        sys::count(Stat::SubtreesSkipped, skipped);
     }
     next
 }

@@ -22,8 +22,8 @@ use crate::{
         MemcgBitmap,
         MemcgId, //
     },
-    node::Node,
     shrinker_id::ShrinkerId,
+    sys::Node,
     table::{
         Key,
         Table, //

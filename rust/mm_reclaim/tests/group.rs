@@ -18,8 +18,8 @@ use crate::{
         MemcgBitmap,
         MemcgId, //
     },
-    node::Node,
-    shrinker_id::ShrinkerId, //
+    shrinker_id::ShrinkerId,
+    sys::Node, //
 };
 
 /// A group with a map for a single node; the map is closed when it is dropped, so that its units

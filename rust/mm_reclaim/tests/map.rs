@@ -31,8 +31,8 @@ use crate::{
         },
         Map, //
     },
-    node::Node,
     shrinker_id::ShrinkerId,
+    sys::Node,
     table::Entry,
     unit::Unit, //
 };

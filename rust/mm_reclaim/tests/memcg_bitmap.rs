@@ -20,8 +20,8 @@ use crate::{
         MemcgBitmap,
         MemcgId, //
     },
-    node::Node,
     shrinker_id::ShrinkerId,
+    sys::Node,
     unit::Unit, //
 };
 

@@ -9,7 +9,10 @@ use kernel::{
 
 use super::random::Random;
 use crate::{
-    node::Node,
+    sys::{
+        Node,
+        SharedUnit, //
+    },
     unit::Unit, //
 };
 
@@ -24,7 +27,7 @@ mod tests {
         let random = Random::new("new_unit_is_empty");
 
         for node in Node::possible() {
-            let unit = Unit::alloc(GFP_KERNEL, node)?;
+            let unit = SharedUnit::alloc(GFP_KERNEL, node)?;
 
             random.check(unit.bits().is_empty(), 0, fmt!("a new unit has bits"))?;
             for offset in 0..Unit::LEN {
@@ -39,7 +42,7 @@ mod tests {
     fn follows_model() -> Result {
         let mut random = Random::new("follows_model");
         let node = Node::possible().next().ok_or(ENODEV)?;
-        let unit = Unit::alloc(GFP_KERNEL, node)?;
+        let unit = SharedUnit::alloc(GFP_KERNEL, node)?;
         let mut bits = [false; Unit::LEN as usize];
         let mut deferred = [0isize; Unit::LEN as usize];
 

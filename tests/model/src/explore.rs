@@ -31,7 +31,6 @@ use crate::{
         HasMemcgId,
         MemcgId, //
     },
-    node::Node,
     rcu::{
         RcuRef,
         Writer, //
@@ -47,6 +46,7 @@ use crate::{
         close,
         HasSoftLimit, //
     },
+    sys::Node,
     unit::Unit,
     walk, //
 };

@@ -50,7 +50,6 @@ use crate::{
         MemcgBitmap,
         MemcgId, //
     },
-    node::Node,
     rcu::{
         RcuFreed,
         Writer, //
@@ -60,6 +59,10 @@ use crate::{
         close,
         verdict,
         HasSoftLimit, //
+    },
+    sys::{
+        Node,
+        SharedUnit, //
     },
     table::Entry,
     unit::Unit, //
@@ -535,7 +538,7 @@ mod unit {
         ];
 
         play(step, 200, |steps| {
-            let unit = Unit::alloc(GFP_KERNEL, node(0)).unwrap();
+            let unit = SharedUnit::alloc(GFP_KERNEL, node(0)).unwrap();
             let mut bits = BTreeSet::new();
             let mut deferred = BTreeMap::<u32, isize>::new();
 

@@ -50,14 +50,14 @@ use crate::{
         MemcgBitmap,
         MemcgId, //
     },
-    node::Node,
     shrinker,
     soft_limit::walk::ExcessOrder,
     soft_limit::{
         self,
         HasSoftLimit,
         SoftLimitState, //
-    }, //
+    },
+    sys::Node, //
 };
 
 /// As many as there may be nodes.

@@ -6,18 +6,15 @@
 #[path = "../../../rust/mm_reclaim"]
 mod mm_reclaim {
     pub(crate) mod bits;
-    pub(crate) mod cache;
-    pub(crate) mod context;
     pub(crate) mod id_table;
     pub(crate) mod iter;
     pub(crate) mod lifecycle;
     pub(crate) mod map;
     pub(crate) mod memcg_bitmap;
-    pub(crate) mod node;
     pub(crate) mod rcu;
     pub(crate) mod shrinker_id;
     pub(crate) mod soft_limit;
-    pub(crate) mod stat;
+    pub(crate) mod sys;
     pub(crate) mod table;
     pub(crate) mod unit;
     pub(crate) mod verify;

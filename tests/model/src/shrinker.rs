@@ -24,12 +24,12 @@ use kernel::{
 use crate::{
     id_table::IdTable,
     memcg::MemCgroup,
-    node::Node,
     rcu::{
         RcuFreed,
         Writer, //
     },
-    shrinker_id::ShrinkerId, //
+    shrinker_id::ShrinkerId,
+    sys::Node, //
 };
 
 /// As many memcgs as tests have.

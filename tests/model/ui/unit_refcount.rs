@@ -6,8 +6,8 @@
 
 include!("../src/modules.rs");
 
-fn misuse(unit: &unit::Unit) {
-    unit.refcount().0.dec_and_test();
+fn misuse(unit: &sys::SharedUnit) {
+    unit.refcount.dec_and_test();
 }
 
 fn main() {}

@@ -2,7 +2,7 @@
 
 //! The C functions and constants that the crate uses, under their own names.
 
-#![allow(non_camel_case_types)]
+#![allow(non_camel_case_types, non_upper_case_globals)]
 
 use core::{
     ffi::c_void,
@@ -28,6 +28,30 @@ pub const MAX_NUMNODES: u32 = 4;
 /// Ids of memcgs. Fewer than in the kernel, for two summaries: a search through more of them, which
 /// are zero, has nothing to race with.
 pub const SHRINKER_MEMCG_IDS: u32 = 2 * 64 * 64;
+/// What debugfs counts. Nothing here shows it.
+macro_rules! stats {
+    ($($name:ident,)*) => {
+        enum Stats { $($name,)* }
+        $(
+            #[allow(missing_docs)]
+            pub const $name: u32 = Stats::$name as u32;
+        )*
+    };
+}
+
+stats! {
+    mm_reclaim_stat_MM_RECLAIM_IDS,
+    mm_reclaim_stat_MM_RECLAIM_MAPS_OPEN,
+    mm_reclaim_stat_MM_RECLAIM_TABLES,
+    mm_reclaim_stat_MM_RECLAIM_TABLE_BYTES,
+    mm_reclaim_stat_MM_RECLAIM_UNITS,
+    mm_reclaim_stat_MM_RECLAIM_INSTALLS,
+    mm_reclaim_stat_MM_RECLAIM_GROWTHS,
+    mm_reclaim_stat_MM_RECLAIM_SUBTREES_SKIPPED,
+    mm_reclaim_stat_MM_RECLAIM_EXCESS_PASSES,
+    mm_reclaim_stat_MM_RECLAIM_EXCESS_IN_VAIN,
+}
+
 /// The size of a unit, whose atomics are larger here.
 pub const SHRINKER_UNIT_SIZE: u32 = size_of::<Unit>() as u32;
 

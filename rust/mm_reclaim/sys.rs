@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What the crate asks of the rest of the kernel: nodes, memory, scheduling, counters.
+//!
+//! Owns the references to units, which C allocates from a slab cache of their own: a `kmalloc`
+//! bucket would waste nearly half of it. Decides nothing.
+//!
+//! A unit is installed in the context of the allocation that needs it. That may be `xas_alloc()`,
+//! which allocates the nodes of a page cache with interrupts off.
+//!
+//! C header: [`include/linux/mm_reclaim.h`](srctree/include/linux/mm_reclaim.h)
+
+use core::{
+    ffi::c_long,
+    mem::{
+        align_of,
+        size_of, //
+    },
+    ops::Deref,
+    ptr::NonNull, //
+};
+use kernel::{
+    alloc::{
+        AllocError,
+        Flags, //
+    },
+    bindings,
+    page::PAGE_SIZE,
+    prelude::*,
+    sync::{
+        aref::{
+            ARef,
+            AlwaysRefCounted, //
+        },
+        Refcount, //
+    }, //
+};
+
+use crate::unit::Unit;
+
+/// The number of a NUMA node.
+///
+/// # Invariants
+///
+/// The node is a possible one, so that every memcg has a `struct mem_cgroup_per_node` for it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Node(i32);
+
+impl Node {
+    /// Creates a node from its number.
+    ///
+    /// # Safety
+    ///
+    /// `nid` must be a possible node.
+    #[inline]
+    pub(crate) unsafe fn from_raw(nid: i32) -> Self {
+        // INVARIANT: As the safety requirements say.
+        Self(nid)
+    }
+
+    /// Returns the number of the node.
+    #[inline]
+    pub(crate) fn as_raw(self) -> i32 {
+        self.0
+    }
+
+    /// Iterates over all possible nodes, in ascending order.
+    pub(crate) fn possible() -> impl Iterator<Item = Node> {
+        // SAFETY: `next_possible_node()` has no requirements, and returns possible nodes.
+        unsafe { Self::iter(bindings::next_possible_node) }
+    }
+
+    /// Iterates over the nodes that have memory, or are about to get some, in ascending order.
+    ///
+    /// There may be more of them later, but not fewer: see `install_shrinker_node()`.
+    pub(crate) fn with_memory() -> impl Iterator<Item = Node> {
+        // SAFETY: `next_shrinker_node()` has no requirements, and returns possible nodes.
+        unsafe { Self::iter(bindings::next_shrinker_node) }
+    }
+
+    /// Returns the node that keeps the deferred work which belongs to no node with units.
+    ///
+    /// It has units itself, and is the same one for ever.
+    pub(crate) fn home() -> Self {
+        // INVARIANT: A node with memory is a possible one.
+        // SAFETY: An FFI call with no additional requirements.
+        Self(unsafe { bindings::shrinker_home_node() })
+    }
+
+    /// Returns whether objects can be on the node.
+    pub(crate) fn has_memory(self) -> bool {
+        Self::with_memory().any(|node| node == self)
+    }
+
+    /// Iterates with a C function that returns the node after the given one.
+    ///
+    /// # Safety
+    ///
+    /// `next` must be safe to call, and return a possible node or at least `MAX_NUMNODES`.
+    unsafe fn iter(next: unsafe extern "C" fn(i32) -> i32) -> impl Iterator<Item = Node> {
+        let mut last = -1;
+
+        core::iter::from_fn(move || {
+            // SAFETY: The caller vouches for `next`.
+            last = unsafe { next(last) };
+
+            // INVARIANT: The caller vouches for what `next` returns.
+            (last < bindings::MAX_NUMNODES as i32).then_some(Node(last))
+        })
+        .fuse()
+    }
+}
+
+/// A unit, with the number of references on it.
+///
+/// Every table that lists a unit holds a reference, so that tables can share units and be freed in
+/// any order.
+#[repr(C)]
+pub(crate) struct SharedUnit {
+    refcount: Refcount,
+    unit: Unit,
+}
+
+// C allocates units, by this size and with the alignment of a `long`, and never looks inside.
+const _: () = assert!(size_of::<SharedUnit>() == bindings::SHRINKER_UNIT_SIZE as usize);
+const _: () = assert!(align_of::<SharedUnit>() <= align_of::<c_long>());
+
+impl SharedUnit {
+    /// Allocates a unit without bits and deferred work, preferably on `node`.
+    ///
+    /// May sleep if `flags` allow it.
+    pub(crate) fn alloc(flags: Flags, node: Node) -> Result<ARef<Self>, AllocError> {
+        // SAFETY: An FFI call with no additional requirements.
+        let raw = unsafe { bindings::shrinker_unit_zalloc(flags.as_raw(), node.as_raw()) };
+        let unit = NonNull::new(raw.cast::<Self>()).ok_or(AllocError)?;
+
+        // SAFETY: `unit` points to zeroed memory of the size and alignment asserted above, and all
+        // in it are atomic integers, for which zero is valid. Nobody else knows of it.
+        unsafe { unit.as_ref() }.refcount.set(1);
+        count(Stat::Units, 1);
+
+        // SAFETY: The reference count is one, and that one is relinquished here.
+        Ok(unsafe { ARef::from_raw(unit) })
+    }
+}
+
+impl Deref for SharedUnit {
+    type Target = Unit;
+
+    #[inline]
+    fn deref(&self) -> &Unit {
+        &self.unit
+    }
+}
+
+// SAFETY: A unit is freed only when its reference count drops to zero, and every one comes from
+// `SharedUnit::alloc`, which starts the count.
+unsafe impl AlwaysRefCounted for SharedUnit {
+    fn inc_ref(&self) {
+        self.refcount.inc();
+    }
+
+    unsafe fn dec_ref(unit: NonNull<Self>) {
+        // SAFETY: The caller owns a reference.
+        if unsafe { unit.as_ref() }.refcount.dec_and_test() {
+            // SAFETY: That was the last reference, and the unit comes from
+            // `shrinker_unit_zalloc()`. There is nothing in it to drop.
+            unsafe { bindings::shrinker_unit_free(unit.as_ptr().cast()) };
+            count(Stat::Units, -1);
+        }
+    }
+}
+
+/// Returns whether an allocation with `flags` may sleep.
+fn may_block(flags: Flags) -> bool {
+    // SAFETY: An FFI call with no additional requirements.
+    unsafe { bindings::gfpflags_allow_blocking(flags.as_raw()) }
+}
+
+/// Allocates a vector with room for `capacity` elements.
+///
+/// May sleep if `flags` allow it; then freeing the vector may sleep, too, except in an RCU
+/// callback. If they don't allow it, more than a page is refused: only `vmalloc()` might have it,
+/// whose memory must not be freed where sleeping is not allowed.
+pub(crate) fn vec_with_capacity<T>(capacity: usize, flags: Flags) -> Result<KVVec<T>, AllocError> {
+    if capacity.saturating_mul(size_of::<T>()) > PAGE_SIZE && !may_block(flags) {
+        return Err(AllocError);
+    }
+    KVVec::with_capacity(capacity, flags)
+}
+
+/// Lets others run, if it is time. Must be called only where sleeping is allowed.
+pub(crate) fn cond_resched() {
+    // SAFETY: An FFI call with no additional requirements.
+    unsafe { bindings::cond_resched() };
+}
+
+/// What debugfs shows.
+#[derive(Clone, Copy)]
+#[repr(u32)]
+pub(crate) enum Stat {
+    /// Ids that shrinkers have.
+    Ids = bindings::mm_reclaim_stat_MM_RECLAIM_IDS,
+    /// Memcgs that have units.
+    Maps = bindings::mm_reclaim_stat_MM_RECLAIM_MAPS_OPEN,
+    /// Tables, with those that wait for a grace period to be freed.
+    Tables = bindings::mm_reclaim_stat_MM_RECLAIM_TABLES,
+    /// Bytes of all tables.
+    TableBytes = bindings::mm_reclaim_stat_MM_RECLAIM_TABLE_BYTES,
+    /// Units, with those that wait for a grace period to be freed.
+    Units = bindings::mm_reclaim_stat_MM_RECLAIM_UNITS,
+    /// Units that were ever installed.
+    Installs = bindings::mm_reclaim_stat_MM_RECLAIM_INSTALLS,
+    /// Times that a table gave way to a larger one.
+    Growths = bindings::mm_reclaim_stat_MM_RECLAIM_GROWTHS,
+    /// Subtrees without memory that reclaim skipped.
+    SubtreesSkipped = bindings::mm_reclaim_stat_MM_RECLAIM_SUBTREES_SKIPPED,
+    /// First passes of reclaim, over memcgs in excess of their soft limits.
+    #[cfg(CONFIG_MEMCG_V1)]
+    ExcessPasses = bindings::mm_reclaim_stat_MM_RECLAIM_EXCESS_PASSES,
+    /// Those of them that a second pass had to follow.
+    #[cfg(CONFIG_MEMCG_V1)]
+    ExcessInVain = bindings::mm_reclaim_stat_MM_RECLAIM_EXCESS_IN_VAIN,
+}
+
+/// Adds to a counter. Does not sleep.
+#[inline]
+pub(crate) fn count(stat: Stat, nr: isize) {
+    #[cfg(CONFIG_DEBUG_FS)]
+    // SAFETY: An FFI call with no additional requirements.
+    unsafe {
+        bindings::mm_reclaim_stat_add(stat as u32, nr)
+    };
+    #[cfg(not(CONFIG_DEBUG_FS))]
+    let _ = (stat, nr);
+}
+
+/// Adds a walk of one memcg: shrinkers that were called for a bit, and those of them that were
+/// empty. Does not sleep.
+#[inline]
+pub(crate) fn count_walk(bits: usize, spurious: usize) {
+    #[cfg(CONFIG_DEBUG_FS)]
+    // SAFETY: An FFI call with no additional requirements.
+    unsafe {
+        bindings::mm_reclaim_stat_add_walk(bits, spurious)
+    };
+    #[cfg(not(CONFIG_DEBUG_FS))]
+    let _ = (bits, spurious);
+}
