@@ -23,15 +23,15 @@ use kernel::{
 };
 
 use crate::{
+    id_table::{
+        RcuFreed,
+        Writer, //
+    },
     lifecycle,
     map::on_node::HasMap,
     memcg::{
         self,
         MemCgroup, //
-    },
-    rcu::{
-        RcuFreed,
-        Writer, //
     },
     shrinker::{
         Shrinker,

@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Shrinker ids.
+//! Shrinkers by their ids.
 //!
-//! An id is a small number by which the maps of memcgs name a shrinker. The lowest free one is
-//! always taken, so that ids stay dense and 64 of them that exist at the same time share a unit.
+//! Owns which ids are taken. The lowest free one is always given out, so that ids stay dense and 64
+//! of them that exist at the same time share a unit. The shrinkers themselves are C's, which frees
+//! them a grace period after they lost their ids.
 
+use core::ptr::{
+    self,
+    NonNull, //
+};
 use kernel::{
     alloc::Flags,
     prelude::*,
     sync::{
         atomic::{
             Atomic,
-            Relaxed, //
+            Relaxed,
+            Release, //
         },
         rcu::{
             self,
@@ -28,14 +34,78 @@ use crate::{
         AtomicBits,
         Bits, //
     },
-    rcu::{
-        RcuFreed,
-        RcuRef,
-        Writer, //
-    },
     shrinker_id::ShrinkerId,
     unit::Unit, //
 };
+
+/// A promise about an object that C code owns.
+///
+/// # Invariants
+///
+/// The object stays valid until a grace period has passed after the last [`RcuRef`] by which
+/// readers can find it was made to forget it.
+pub(crate) struct RcuFreed<T>(NonNull<T>);
+
+impl<T> RcuFreed<T> {
+    /// Makes the promise for `object`.
+    ///
+    /// # Safety
+    ///
+    /// The caller must uphold the type invariants.
+    pub(crate) unsafe fn new(object: NonNull<T>) -> Self {
+        // INVARIANT: As the safety requirements say.
+        Self(object)
+    }
+}
+
+/// A pointer to an object that C code owns, read under RCU.
+///
+/// # Invariants
+///
+/// The pointer is null, or comes from a [`RcuFreed`].
+#[repr(transparent)]
+pub(crate) struct RcuRef<T>(Atomic<*mut T>);
+
+// SAFETY: Gives out `&T` on any CPU, and never owns it.
+unsafe impl<T: Sync> Send for RcuRef<T> {}
+// SAFETY: As above.
+unsafe impl<T: Sync> Sync for RcuRef<T> {}
+
+impl<T> RcuRef<T> {
+    /// Creates a pointer to nothing.
+    pub(crate) const fn new() -> Self {
+        // INVARIANT: The pointer is null.
+        Self(Atomic::new(ptr::null_mut()))
+    }
+
+    /// Creates a pointer to what `other` points to.
+    pub(crate) fn copy_of(other: &Self) -> Self {
+        // INVARIANT: Null or from a `RcuFreed`, as in `other`.
+        Self(Atomic::new(other.0.load(Relaxed)))
+    }
+
+    /// Reads the pointer.
+    #[inline]
+    pub(crate) fn get<'g>(&self, _guard: &'g Guard) -> Option<&'g T> {
+        // ORDERING: Like `rcu_dereference()`, see `RcuSlot::read`.
+        //
+        // SAFETY: By the type invariants the pointer is null or the object is valid until a grace
+        // period has passed after it was forgotten, which can't end before `'g` does.
+        unsafe { self.0.load(Relaxed).as_ref() }
+    }
+
+    /// Publishes `object`, or forgets what was published.
+    pub(crate) fn set(&self, object: Option<RcuFreed<T>>) {
+        // ORDERING: Release, so that readers see the object initialized; pairs with the dependency
+        // in `get`.
+        //
+        // INVARIANT: The pointer is null or comes from a `RcuFreed`.
+        self.0.store(
+            object.map_or(ptr::null_mut(), |lent| lent.0.as_ptr()),
+            Release,
+        );
+    }
+}
 
 /// Room for ids.
 struct Slots<T> {
@@ -149,15 +219,40 @@ impl<T: Sync + 'static> IdTable<T> {
     }
 }
 
-impl<T: Sync + 'static> Writer<'_, IdTable<T>> {
+/// The right to give ids and to take them back.
+///
+/// # Invariants
+///
+/// There is no other writer of the same table as long as this one is in use.
+pub(crate) struct Writer<'a, T: Sync + 'static>(&'a IdTable<T>);
+
+impl<'a, T: Sync + 'static> Writer<'a, T> {
+    /// Creates the writer of `table`, for whoever holds the lock that its writers take.
+    ///
+    /// # Safety
+    ///
+    /// No other writer of `table` may be used before this one is used for the last time.
+    pub(crate) unsafe fn new(table: &'a IdTable<T>) -> Self {
+        // INVARIANT: As the safety requirements say.
+        Self(table)
+    }
+
+    /// Creates the writer of `table` where nobody else has it at all.
+    #[cfg(CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST)]
+    pub(crate) fn exclusive(table: &'a mut IdTable<T>) -> Self {
+        // INVARIANT: Another writer would borrow `table`, too.
+        Self(table)
+    }
+
     /// Finds the lowest free id, and makes room for it, but doesn't take it.
     ///
     /// May sleep if `flags` allow it. Returns `ENOSPC` if all ids are taken, and `ENOMEM` if
     /// memory is short.
     pub(crate) fn find_free(&mut self, flags: Flags) -> Result<ShrinkerId> {
-        let start = self.lowest.load(Relaxed);
+        let start = self.0.lowest.load(Relaxed);
 
         let (free, len) = self
+            .0
             .with_slots(|slots| {
                 let free = slots.first(start, Bits::complement);
                 (free, slots.objects.len() as u32)
@@ -165,14 +260,14 @@ impl<T: Sync + 'static> Writer<'_, IdTable<T>> {
             .unwrap_or((None, 0));
         let id = free.unwrap_or(ShrinkerId(len));
 
-        if id.0 >= self.limit {
+        if id.0 >= self.0.limit {
             return Err(ENOSPC);
         }
         if id.0 >= len {
-            let len = len.saturating_mul(2).min(self.limit).max(Unit::LEN);
+            let len = len.saturating_mul(2).min(self.0.limit).max(Unit::LEN);
             self.grow(len as usize, flags)?;
         }
-        self.lowest.store(id.0, Relaxed);
+        self.0.lowest.store(id.0, Relaxed);
         Ok(id)
     }
 
@@ -181,10 +276,10 @@ impl<T: Sync + 'static> Writer<'_, IdTable<T>> {
         let mut new = RcuBox::new(Slots::with_capacity(len, flags)?, flags)?;
 
         let guard = rcu::read_lock();
-        let seen = self.slots.read(&guard);
+        let seen = self.0.slots.read(&guard);
         new.fill(seen.get(), len)?;
 
-        let replaced = self.slots.replace(&seen, new);
+        let replaced = self.0.slots.replace(&seen, new);
         // What would come back must not be freed under the guard: that may sleep.
         drop(guard);
 
@@ -195,15 +290,16 @@ impl<T: Sync + 'static> Writer<'_, IdTable<T>> {
 
     /// Gives `object` the id that [`find_free`](Self::find_free) found. Does not sleep.
     pub(crate) fn insert(&mut self, id: ShrinkerId, object: RcuFreed<T>) {
-        self.with_slots(|slots| slots.set(id, Some(object)));
+        self.0.with_slots(|slots| slots.set(id, Some(object)));
     }
 
     /// Frees `id`. Does not sleep.
     ///
     /// Look-ups that began before may still use the object until a grace period has passed.
     pub(crate) fn remove(&mut self, id: ShrinkerId) {
-        self.with_slots(|slots| slots.set(id, None));
-        self.lowest
-            .store(self.lowest.load(Relaxed).min(id.0), Relaxed);
+        self.0.with_slots(|slots| slots.set(id, None));
+        self.0
+            .lowest
+            .store(self.0.lowest.load(Relaxed).min(id.0), Relaxed);
     }
 }

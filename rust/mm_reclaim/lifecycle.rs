@@ -11,6 +11,7 @@ use kernel::{
 };
 
 use crate::{
+    id_table::RcuFreed,
     iter::{
         self,
         Cookie,
@@ -23,7 +24,6 @@ use crate::{
         MemCgroup,
         ReclaimIter, //
     },
-    rcu::RcuFreed,
     shrinker::{
         Shrinker,
         ShrinkerIds,

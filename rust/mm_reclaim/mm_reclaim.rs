@@ -23,7 +23,6 @@
 //! | [`layout`] | which structures of C these and the maps stand for | no |
 //! | [`sys`] | nodes, memory, scheduling, counters | yes |
 //! | [`mod@unit`], [`bits`] | 64 shrinkers of one memcg and node | no |
-//! | [`rcu`] | RCU | yes |
 //!
 //! C header: [`include/linux/mm_reclaim.h`](srctree/include/linux/mm_reclaim.h)
 
@@ -38,7 +37,6 @@ mod lifecycle;
 mod map;
 mod memcg;
 mod memcg_bitmap;
-mod rcu;
 mod shrinker;
 mod shrinker_id;
 #[cfg(CONFIG_MEMCG_V1)]

@@ -11,9 +11,11 @@ use kernel::{
 };
 
 use crate::{
-    id_table::IdTable,
+    id_table::{
+        IdTable,
+        Writer, //
+    },
     memcg::MemCgroup,
-    rcu::Writer,
     shrinker_id::ShrinkerId,
     sys::Node, //
 };
@@ -32,7 +34,7 @@ pub(crate) static SHRINKERS: IdTable<Shrinker> = IdTable::new(ShrinkerId::LIMIT)
 
 /// The right to give ids to shrinkers and to take them back: evidence that `shrinker_mutex` is
 /// held.
-pub(crate) type ShrinkerIds<'a> = Writer<'a, IdTable<Shrinker>>;
+pub(crate) type ShrinkerIds<'a> = Writer<'a, Shrinker>;
 
 /// What a shrinker did.
 pub(crate) enum Shrunk {

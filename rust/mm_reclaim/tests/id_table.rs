@@ -11,8 +11,8 @@ use kernel::{
 
 use super::random::Random;
 use crate::{
-    id_table::IdTable,
-    rcu::{
+    id_table::{
+        IdTable,
         RcuFreed,
         Writer, //
     },

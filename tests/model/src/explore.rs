@@ -20,6 +20,10 @@ use std::{
 };
 
 use crate::{
+    id_table::{
+        RcuRef,
+        Writer, //
+    },
     lifecycle,
     map::on_node::HasMap,
     memcg::{
@@ -30,10 +34,6 @@ use crate::{
     memcg_bitmap::{
         HasMemcgId,
         MemcgId, //
-    },
-    rcu::{
-        RcuRef,
-        Writer, //
     },
     shrinker::{
         Shrinker,

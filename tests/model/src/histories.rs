@@ -36,7 +36,11 @@ use std::collections::{
 };
 
 use crate::{
-    id_table::IdTable,
+    id_table::{
+        IdTable,
+        RcuFreed,
+        Writer, //
+    },
     iter::Verdict,
     lifecycle,
     map::on_node::HasMap,
@@ -49,10 +53,6 @@ use crate::{
         HasMemcgId,
         MemcgBitmap,
         MemcgId, //
-    },
-    rcu::{
-        RcuFreed,
-        Writer, //
     },
     shrinker_id::ShrinkerId,
     soft_limit::{

@@ -11,7 +11,6 @@ mod mm_reclaim {
     pub(crate) mod lifecycle;
     pub(crate) mod map;
     pub(crate) mod memcg_bitmap;
-    pub(crate) mod rcu;
     pub(crate) mod shrinker_id;
     pub(crate) mod soft_limit;
     pub(crate) mod sys;

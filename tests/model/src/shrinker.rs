@@ -22,12 +22,12 @@ use kernel::{
 };
 
 use crate::{
-    id_table::IdTable,
-    memcg::MemCgroup,
-    rcu::{
+    id_table::{
+        IdTable,
         RcuFreed,
         Writer, //
     },
+    memcg::MemCgroup,
     shrinker_id::ShrinkerId,
     sys::Node, //
 };
@@ -51,7 +51,7 @@ pub(crate) struct Ids;
 pub(crate) static SHRINKERS: Ids = Ids;
 
 /// The right to give ids to shrinkers and to take them back.
-pub(crate) type ShrinkerIds<'a> = Writer<'a, IdTable<Shrinker>>;
+pub(crate) type ShrinkerIds<'a> = Writer<'a, Shrinker>;
 
 thread_local! {
     static TABLE: Cell<*mut IdTable<Shrinker>> = const { Cell::new(ptr::null_mut()) };

@@ -7,8 +7,8 @@
 include!("../src/modules.rs");
 
 fn misuse(table: &mut id_table::IdTable<u32>, id: shrinker_id::ShrinkerId) {
-    let mut one = rcu::Writer::exclusive(table);
-    let mut other = rcu::Writer::exclusive(table);
+    let mut one = id_table::Writer::exclusive(table);
+    let mut other = id_table::Writer::exclusive(table);
 
     one.remove(id);
     other.remove(id);

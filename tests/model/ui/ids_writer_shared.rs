@@ -6,7 +6,7 @@
 
 include!("../src/modules.rs");
 
-fn misuse(writer: &rcu::Writer<'_, id_table::IdTable<u32>>, id: shrinker_id::ShrinkerId) {
+fn misuse(writer: &id_table::Writer<'_, u32>, id: shrinker_id::ShrinkerId) {
     writer.remove(id);
 }
 

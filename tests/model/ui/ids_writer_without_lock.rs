@@ -7,7 +7,7 @@
 include!("../src/modules.rs");
 
 fn misuse(table: &id_table::IdTable<u32>, id: shrinker_id::ShrinkerId) {
-    rcu::Writer::new(table).remove(id);
+    id_table::Writer::new(table).remove(id);
 }
 
 fn main() {}
