@@ -245,12 +245,47 @@ void mm_reclaim_stat_add_walk(unsigned long bits, unsigned long spurious);
 void show_shrinker_map(struct seq_file *m, struct mem_cgroup *memcg, int nid);
 
 /* Of the tests only: what they look at; racy unless they keep things quiet. */
-bool shrinker_bit_is_set(struct mem_cgroup *memcg, int nid, int shrinker_id);
-bool shrinker_summary_is_set(struct mem_cgroup *memcg, int nid, int shrinker_id);
-bool shrinker_unit_is_installed(struct mem_cgroup *memcg, int nid, int shrinker_id);
-unsigned long shrinker_nr_units(struct mem_cgroup *memcg);
+enum shrinker_map_view {
+	SHRINKER_MAP_BIT,
+	SHRINKER_MAP_SUMMARY,
+	SHRINKER_MAP_INSTALLED,
+	SHRINKER_MAP_DEFERRED,
+	SHRINKER_MAP_NR_UNITS,
+};
+
+long shrinker_map_inspect(struct mem_cgroup *memcg, int nid, int shrinker_id, int what);
 bool shrinker_id_is_listed(int memcg_id, int nid);
-long shrinker_nr_deferred(struct mem_cgroup *memcg, int nid, int shrinker_id);
+
+static inline bool shrinker_bit_is_set(struct mem_cgroup *memcg, int nid,
+				       int shrinker_id)
+{
+	return shrinker_map_inspect(memcg, nid, shrinker_id, SHRINKER_MAP_BIT);
+}
+
+static inline bool shrinker_summary_is_set(struct mem_cgroup *memcg, int nid,
+					   int shrinker_id)
+{
+	return shrinker_map_inspect(memcg, nid, shrinker_id, SHRINKER_MAP_SUMMARY);
+}
+
+static inline bool shrinker_unit_is_installed(struct mem_cgroup *memcg, int nid,
+					      int shrinker_id)
+{
+	return shrinker_map_inspect(memcg, nid, shrinker_id, SHRINKER_MAP_INSTALLED);
+}
+
+static inline long shrinker_nr_deferred(struct mem_cgroup *memcg, int nid,
+					int shrinker_id)
+{
+	return shrinker_map_inspect(memcg, nid, shrinker_id, SHRINKER_MAP_DEFERRED);
+}
+
+/* On all nodes, of all shrinkers */
+static inline unsigned long shrinker_nr_units(struct mem_cgroup *memcg)
+{
+	return shrinker_map_inspect(memcg, 0, 0, SHRINKER_MAP_NR_UNITS);
+}
+
 #ifdef CONFIG_MEMCG_V1
 bool mem_cgroup_is_in_excess(struct mem_cgroup *memcg);
 #endif

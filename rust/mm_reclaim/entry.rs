@@ -22,6 +22,9 @@ use kernel::{
     prelude::*, //
 };
 
+#[cfg(CONFIG_DEBUG_FS)]
+use kernel::seq_file::SeqFile;
+
 use crate::{
     id_table::{
         RcuFreed,
@@ -43,13 +46,14 @@ use crate::{
     sys::Node,
     walk::shrink_memcg, //
 };
+#[cfg(CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST)]
+use crate::{
+    memcg_bitmap::MemcgId,
+    verify, //
+};
 
 #[cfg(CONFIG_DEBUG_FS)]
 mod debugfs;
-#[cfg(CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST)]
-mod kunit;
-#[cfg(CONFIG_MEMCG_V1)]
-mod soft_limit;
 mod walk;
 
 fn to_errno(result: Result) -> c_int {
@@ -323,4 +327,93 @@ pub(crate) unsafe extern "C" fn __shrink_slab_memcg(
         gfp_mask,
         priority,
     })
+}
+
+/// Prints a line with the map of a memcg on a node, if it has units there. Does not sleep.
+///
+/// # Safety
+///
+/// `memcg` must be valid, `nid` a possible node, and `m` valid and used by nobody else.
+#[cfg(CONFIG_DEBUG_FS)]
+#[export]
+pub(crate) unsafe extern "C" fn show_shrinker_map(
+    m: *mut bindings::seq_file,
+    memcg: *mut mem_cgroup,
+    nid: c_int,
+) {
+    // SAFETY: The caller vouches for all three.
+    let (m, memcg, node) = unsafe {
+        (
+            SeqFile::from_raw(m),
+            MemCgroup::from_raw(memcg),
+            Node::from_raw(nid),
+        )
+    };
+
+    debugfs::show(m, memcg, node);
+}
+
+/// Returns what a test asks about the map of a memcg on a node, and a shrinker.
+///
+/// # Safety
+///
+/// `memcg` must be valid, `nid` a possible node.
+#[cfg(CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST)]
+#[export]
+pub(crate) unsafe extern "C" fn shrinker_map_inspect(
+    memcg: *mut mem_cgroup,
+    nid: c_int,
+    shrinker_id: c_int,
+    what: c_int,
+) -> c_long {
+    // SAFETY: The caller vouches for both.
+    let (memcg, node) = unsafe { (MemCgroup::from_raw(memcg), Node::from_raw(nid)) };
+    let Some(id) = ShrinkerId::from_raw(shrinker_id) else {
+        return 0;
+    };
+    let map = memcg.map_on(node);
+
+    match what as u32 {
+        bindings::shrinker_map_view_SHRINKER_MAP_BIT => map.is_set(id).into(),
+        bindings::shrinker_map_view_SHRINKER_MAP_SUMMARY => map.is_pending(id).into(),
+        bindings::shrinker_map_view_SHRINKER_MAP_INSTALLED => map.is_installed(id).into(),
+        bindings::shrinker_map_view_SHRINKER_MAP_DEFERRED => map.nr_deferred(id),
+        _ => memcg.map().nr_units() as c_long,
+    }
+}
+
+/// Returns whether the memcg that has, or had, a private id is listed as not idle.
+///
+/// # Safety
+///
+/// `nid` must be a possible node.
+#[cfg(CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST)]
+#[export]
+pub(crate) unsafe extern "C" fn shrinker_id_is_listed(memcg_id: c_int, nid: c_int) -> bool {
+    // SAFETY: The node is a possible one.
+    let node = unsafe { Node::from_raw(nid) };
+
+    MemCgroup::root()
+        .zip(MemcgId::from_raw(memcg_id))
+        .is_some_and(|(root, id)| root.bitmap(node).contains(id))
+}
+
+/// Has the oracle compare a map with the shrinkers, whatever the boot parameter says. May sleep.
+///
+/// # Safety
+///
+/// The caller must have a reference on `memcg`, and `nid` must be a possible node.
+#[cfg(CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST)]
+#[export]
+pub(crate) unsafe extern "C" fn shrinker_verify(memcg: *mut mem_cgroup, nid: c_int) {
+    // SAFETY: The caller vouches for both.
+    let (memcg, node) = unsafe { (MemCgroup::from_raw(memcg), Node::from_raw(nid)) };
+    let target = Target {
+        memcg,
+        node,
+        gfp_mask: kernel::alloc::flags::GFP_KERNEL.as_raw(),
+        priority: 0,
+    };
+
+    verify::compare(&target, &memcg.map_on(node));
 }

@@ -252,10 +252,11 @@ impl Map {
     /// Closes the map: frees its units after a grace period, and lets nobody install another.
     ///
     /// Gives the deferred work of each shrinker to `pass_on`, by node. What
-    /// [`add_deferred`](on_node::MapOnNode::add_deferred) adds concurrently is given either to it or
-    /// back to that caller. Does not sleep.
+    /// [`add_deferred`](on_node::MapOnNode::add_deferred) adds concurrently is given either to it
+    /// or back to that caller. Does not sleep.
     pub(crate) fn close(&self, mut pass_on: impl FnMut(Node, ShrinkerId, isize)) {
-        // ORDERING: Fully ordered before the counters are read; pairs with `MapOnNode::add_deferred`.
+        // ORDERING: Fully ordered before the counters are read; pairs with
+        // `MapOnNode::add_deferred`.
         let Some(table) = self.table.close() else {
             return;
         };

@@ -32,6 +32,7 @@ use kernel::{
 
 #[cfg(CONFIG_MEMCG_V1)]
 use crate::soft_limit::{
+    walk::TopStore,
     HasSoftLimit,
     SoftLimitState, //
 };
@@ -209,7 +210,7 @@ impl MemCgroup {
     /// is the position of reached this one last.
     #[cfg(CONFIG_MEMCG_V1)]
     #[inline]
-    pub(crate) fn excess_top(&self, node: Node) -> &Atomic<u32> {
+    fn excess_top(&self, node: Node) -> &Atomic<u32> {
         // SAFETY: `excess_top` is a field of the valid per-node part, and accessed by Rust only.
         unsafe { &*cast_field(&raw const (*self.per_node(node)).excess_top) }
     }
@@ -518,5 +519,26 @@ impl SharedPosition<MemCgroup> for ReclaimIter<'_> {
             .memcg
             .cmpxchg(as_ptr(from), as_ptr(to), Full)
             .is_ok()
+    }
+}
+
+/// Where the walk that reclaimers of a node share remembers its tops: in each memcg, as it goes on
+/// from where another walker left it. All walkers reach a memcg below the same top, unless marks
+/// change meanwhile.
+#[cfg(CONFIG_MEMCG_V1)]
+pub(crate) struct SharedTops(pub(crate) Node);
+
+#[cfg(CONFIG_MEMCG_V1)]
+impl TopStore<MemCgroup> for SharedTops {
+    #[inline]
+    fn top(&self, pos: &MemCgroup) -> u32 {
+        pos.excess_top(self.0).load(Relaxed)
+    }
+
+    #[inline]
+    fn set_top(&self, pos: &MemCgroup, top: u32) {
+        // ORDERING: Visible to whoever finds the position here: it moves later, by a fully ordered
+        // operation, and to read what is remembered depends on its address.
+        pos.excess_top(self.0).store(top, Relaxed);
     }
 }

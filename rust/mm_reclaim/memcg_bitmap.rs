@@ -2,9 +2,9 @@
 
 //! Sets of memcgs: a bit for each private id.
 //!
-//! A walk of a set goes from bit to bit, so that it costs what there is to visit: neither the number
-//! of memcgs nor their depth matters. There is one set for each node, of the memcgs that may have
-//! something to shrink there, and one of those in excess of their soft limits.
+//! A walk of a set goes from bit to bit, so that it costs what there is to visit: neither the
+//! number of memcgs nor their depth matters. There is one set for each node, of the memcgs that may
+//! have something to shrink there, and one of those in excess of their soft limits.
 
 use kernel::{
     bindings,

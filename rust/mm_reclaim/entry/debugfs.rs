@@ -4,12 +4,6 @@
 
 use core::mem::size_of;
 use kernel::{
-    bindings::{
-        self,
-        mem_cgroup, //
-    },
-    ffi::c_int,
-    prelude::*,
     seq_file::SeqFile,
     seq_print, //
 };
@@ -18,8 +12,10 @@ use crate::{
     map::on_node::HasMap,
     memcg::MemCgroup,
     shrinker_id::ShrinkerId,
-    sys::Node,
-    unit::Unit, //
+    sys::{
+        Node,
+        SharedUnit, //
+    }, //
 };
 
 /// Prints numbers, separated by commas.
@@ -41,24 +37,7 @@ impl<'a> List<'a> {
 }
 
 /// Prints a line with the map of a memcg on a node, if it has units there. Does not sleep.
-///
-/// # Safety
-///
-/// `memcg` must be valid, `nid` a possible node, and `m` valid and used by nobody else.
-#[export]
-pub(crate) unsafe extern "C" fn show_shrinker_map(
-    m: *mut bindings::seq_file,
-    memcg: *mut mem_cgroup,
-    nid: c_int,
-) {
-    // SAFETY: The caller vouches for all three.
-    let (m, memcg, node) = unsafe {
-        (
-            SeqFile::from_raw(m),
-            MemCgroup::from_raw(memcg),
-            Node::from_raw(nid),
-        )
-    };
+pub(super) fn show(m: &SeqFile, memcg: &MemCgroup, node: Node) {
     let map = memcg.map_on(node);
     let (mut nr_units, mut deferred) = (0usize, 0isize);
 
@@ -81,5 +60,9 @@ pub(crate) unsafe extern "C" fn show_shrinker_map(
         }
     });
     seq_print!(m, " deferred={deferred}");
-    seq_print!(m, " bytes={}\n", nr_units.saturating_mul(size_of::<Unit>()));
+    seq_print!(
+        m,
+        " bytes={}\n",
+        nr_units.saturating_mul(size_of::<SharedUnit>())
+    );
 }

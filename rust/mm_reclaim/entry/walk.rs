@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The entry points of the iterator.
+//! The entry points of walks, and of soft limits, which choose whom reclaim visits.
+//!
+//! Nothing is decided here: pointers become types, and what a walk arrived at becomes a pointer.
 
 use core::{
     ffi::c_void,
@@ -46,45 +48,30 @@ use crate::{
     walk::next_shrinkable, //
 };
 
-/// Returns the memcg that a walk begins with: `root`, or the root of all if it is null. Null early
-/// at boot, when there is none.
-pub(super) fn top(root: *mut mem_cgroup) -> *mut mem_cgroup {
+/// Returns the memcg that a walk begins with: `root`, or the root of all if it is null; none early
+/// at boot.
+///
+/// # Safety
+///
+/// `root` must be null, or valid for `'a`.
+unsafe fn top<'a>(root: *mut mem_cgroup) -> Option<&'a MemCgroup> {
     if root.is_null() {
-        MemCgroup::root().map_or(ptr::null_mut(), MemCgroup::as_raw)
-    } else {
-        root
+        return MemCgroup::root();
     }
+    // SAFETY: As the safety requirements say.
+    Some(unsafe { MemCgroup::from_raw(root) })
 }
 
 /// Walks a hierarchy of memcgs: `mem_cgroup_iter()` for any order and filter, and any position that
 /// is kept for each memcg and node.
 ///
-/// May sleep, as a filter may refuse many: lets others run after some.
+/// `pause` lets others run after a number of memcgs that `filter` refused. Does not sleep unless
+/// `pause` does.
 ///
 /// # Safety
 ///
 /// As for [`mem_cgroup_iter_cond`].
-pub(super) unsafe fn iter_next(
-    root: *mut mem_cgroup,
-    prev: *mut mem_cgroup,
-    reclaim: *mut mem_cgroup_reclaim_cookie,
-    position: impl for<'a> FnOnce(&'a MemCgroup, Node) -> ReclaimIter<'a>,
-    order: impl Order<MemCgroup>,
-    filter: impl FnMut(&MemCgroup) -> Verdict,
-) -> *mut mem_cgroup {
-    let pause = sys::cond_resched;
-
-    // SAFETY: As for this function.
-    unsafe { iter_next_with(root, prev, reclaim, position, order, filter, pause) }
-}
-
-/// Does what [`iter_next`] does, and calls `pause` where that lets others run. Does not sleep
-/// unless `pause` does.
-///
-/// # Safety
-///
-/// As for [`mem_cgroup_iter_cond`].
-unsafe fn iter_next_with(
+unsafe fn iter_next(
     root: *mut mem_cgroup,
     prev: *mut mem_cgroup,
     reclaim: *mut mem_cgroup_reclaim_cookie,
@@ -97,12 +84,10 @@ unsafe fn iter_next_with(
     if prev.is_null() && memcg::is_disabled() {
         return ptr::null_mut();
     }
-    let root = top(root);
-    if root.is_null() {
+    // SAFETY: The caller keeps `root` valid.
+    let Some(root) = (unsafe { top(root) }) else {
         return ptr::null_mut();
-    }
-    // SAFETY: The caller keeps `root` valid; the root of all is never freed.
-    let root = unsafe { MemCgroup::from_raw(root) };
+    };
 
     let shared;
     let cookie = if reclaim.is_null() {
@@ -127,14 +112,14 @@ unsafe fn iter_next_with(
     );
 
     // SAFETY: The caller gives `prev` back, and doesn't use it any more.
-    unsafe { iter_put(root.as_raw(), prev) };
+    unsafe { iter_put(root, prev) };
     next
 }
 
 /// Returns whether a walk below `root` finds nothing to reclaim in a memcg and below: nothing is
 /// charged. The memcg that it begins with is visited all the same.
-pub(super) fn is_uncharged_below(memcg: &MemCgroup, root: *mut mem_cgroup) -> bool {
-    memcg.as_raw() != top(root) && memcg.is_uncharged()
+fn is_uncharged_below(memcg: &MemCgroup, root: Option<&MemCgroup>) -> bool {
+    !root.is_some_and(|root| ptr::eq(memcg, root)) && memcg.is_uncharged()
 }
 
 /// Returns what a walk below `root` arrived at, with the reference that it got.
@@ -151,11 +136,8 @@ fn into_raw(root: &MemCgroup, step: Option<Step<MemCgroup>>) -> *mut mem_cgroup 
 /// # Safety
 ///
 /// `prev` must be null or come from a walk below `root`, and must not be used any more.
-unsafe fn iter_put(root: *mut mem_cgroup, prev: *mut mem_cgroup) {
-    if prev == root {
-        return;
-    }
-    if let Some(prev) = NonNull::new(prev) {
+unsafe fn iter_put(root: &MemCgroup, prev: *mut mem_cgroup) {
+    if let Some(prev) = NonNull::new(prev).filter(|prev| prev.as_ptr() != root.as_raw()) {
         // SAFETY: The walk got a reference for everything that it returned but `root`.
         drop(unsafe { MemCgroupRef::from_raw(prev) });
     }
@@ -174,18 +156,11 @@ pub(crate) unsafe extern "C" fn mem_cgroup_iter(
     prev: *mut mem_cgroup,
     reclaim: *mut mem_cgroup_reclaim_cookie,
 ) -> *mut mem_cgroup {
+    let position = MemCgroup::reclaim_iter;
+    let filter = |_: &MemCgroup| Verdict::Visit;
+
     // SAFETY: As for this function.
-    unsafe {
-        iter_next_with(
-            root,
-            prev,
-            reclaim,
-            MemCgroup::reclaim_iter,
-            PreOrder,
-            |_| Verdict::Visit,
-            || (),
-        )
-    }
+    unsafe { iter_next(root, prev, reclaim, position, PreOrder, filter, || ()) }
 }
 
 /// Walks the memcgs of a hierarchy that pass a filter: [`mem_cgroup_iter`] for a part of it.
@@ -206,7 +181,8 @@ pub(crate) unsafe extern "C" fn mem_cgroup_iter_cond(
     filter: bindings::mem_cgroup_filter_fn,
     arg: *mut c_void,
 ) -> *mut mem_cgroup {
-    let verdict = |memcg: &MemCgroup| {
+    let position = MemCgroup::reclaim_iter;
+    let filter = |memcg: &MemCgroup| {
         // SAFETY: The caller vouches for `filter` and `arg`.
         let verdict = filter.map_or(0, |filter| unsafe { filter(memcg.as_raw(), arg) });
 
@@ -218,17 +194,7 @@ pub(crate) unsafe extern "C" fn mem_cgroup_iter_cond(
     };
 
     // SAFETY: As for this function.
-    unsafe {
-        iter_next_with(
-            root,
-            prev,
-            reclaim,
-            MemCgroup::reclaim_iter,
-            PreOrder,
-            verdict,
-            || (),
-        )
-    }
+    unsafe { iter_next(root, prev, reclaim, position, PreOrder, filter, || ()) }
 }
 
 /// Walks the memcgs of a hierarchy to which anything is charged: [`mem_cgroup_iter`] without those
@@ -245,9 +211,13 @@ pub(crate) unsafe extern "C" fn mem_cgroup_iter_charged(
     prev: *mut mem_cgroup,
     reclaim: *mut mem_cgroup_reclaim_cookie,
 ) -> *mut mem_cgroup {
+    let position = MemCgroup::reclaim_iter;
+    let pause = sys::cond_resched;
     let mut skipped = 0isize;
-    let charged = |memcg: &MemCgroup| {
-        if is_uncharged_below(memcg, root) {
+    // SAFETY: The caller keeps `root` valid.
+    let top = unsafe { top(root) };
+    let filter = |memcg: &MemCgroup| {
+        if is_uncharged_below(memcg, top) {
             skipped = skipped.wrapping_add(1);
             Verdict::SkipTree
         } else {
@@ -256,16 +226,7 @@ pub(crate) unsafe extern "C" fn mem_cgroup_iter_charged(
     };
 
     // SAFETY: As for this function.
-    let next = unsafe {
-        iter_next(
-            root,
-            prev,
-            reclaim,
-            MemCgroup::reclaim_iter,
-            PreOrder,
-            charged,
-        )
-    };
+    let next = unsafe { iter_next(root, prev, reclaim, position, PreOrder, filter, pause) };
 
     if skipped != 0 {
         sys::count(Stat::SubtreesSkipped, skipped);
@@ -306,7 +267,7 @@ pub(crate) unsafe extern "C" fn mem_cgroup_iter_shrinkable(
     let next = into_raw(root, next_shrinkable(root, node, pos));
 
     // SAFETY: The caller gives `prev` back, and doesn't use it any more.
-    unsafe { iter_put(root.as_raw(), prev) };
+    unsafe { iter_put(root, prev) };
     next
 }
 
@@ -320,6 +281,177 @@ pub(crate) unsafe extern "C" fn mem_cgroup_iter_break(
     root: *mut mem_cgroup,
     prev: *mut mem_cgroup,
 ) {
-    // SAFETY: The caller gives `prev` back.
-    unsafe { iter_put(top(root), prev) };
+    // SAFETY: The caller keeps `root` valid.
+    if let Some(root) = unsafe { top(root) } {
+        // SAFETY: The caller gives `prev` back.
+        unsafe { iter_put(root, prev) };
+    }
+}
+
+#[cfg(CONFIG_MEMCG_V1)]
+mod soft_limit {
+    use core::cell::Cell;
+    use kernel::{
+        bindings::mem_cgroup_excess_pass,
+        ffi::c_long, //
+    };
+
+    use super::*;
+    use crate::{
+        memcg::SharedTops,
+        soft_limit::{
+            self,
+            walk::ExcessOrder,
+            FirstPass,
+            HasSoftLimit, //
+        }, //
+    };
+
+    /// Brings up to date what is known of a memcg's excess, and of its ancestors', after usage or
+    /// limit changed. Does not sleep; interrupts may be off.
+    ///
+    /// # Safety
+    ///
+    /// `memcg` must be valid.
+    #[export]
+    pub(crate) unsafe extern "C" fn mem_cgroup_update_excess(memcg: *mut mem_cgroup) {
+        // SAFETY: The memcg is valid.
+        soft_limit::update(unsafe { MemCgroup::from_raw(memcg) });
+    }
+
+    /// Forgets the excess of a memcg that goes offline. Does not sleep.
+    ///
+    /// # Safety
+    ///
+    /// `memcg` must be valid.
+    #[export]
+    pub(crate) unsafe extern "C" fn mem_cgroup_close_excess(memcg: *mut mem_cgroup) {
+        // SAFETY: The memcg is valid.
+        soft_limit::close(unsafe { MemCgroup::from_raw(memcg) });
+    }
+
+    /// Returns whether there are memcgs below this one that exceed their soft limits, so that
+    /// reclaim takes from them first. Not if this one exceeds its own: then all have the same rank.
+    /// Does not sleep.
+    ///
+    /// # Safety
+    ///
+    /// `root` must be null, for the root of all, or valid.
+    #[export]
+    pub(crate) unsafe extern "C" fn __mem_cgroup_has_excess(root: *mut mem_cgroup) -> bool {
+        // SAFETY: The root is null or valid.
+        unsafe { top(root) }.is_some_and(soft_limit::has_first_pass)
+    }
+
+    /// Returns whether a pass over those in excess made no progress, so that another one over the
+    /// others must follow. Does not sleep.
+    ///
+    /// # Safety
+    ///
+    /// `pass` must be valid.
+    #[export]
+    pub(crate) unsafe extern "C" fn mem_cgroup_excess_in_vain(
+        pass: *const mem_cgroup_excess_pass,
+    ) -> bool {
+        // SAFETY: The pass is valid.
+        let pass = unsafe { &*pass };
+        let is_in_vain = FirstPass {
+            scanned: pass.scanned,
+            reclaimed: pass.reclaimed,
+            waiting: pass.waiting,
+            wanted: pass.wanted,
+            priority: pass.priority,
+        }
+        .is_in_vain();
+
+        sys::count(Stat::ExcessPasses, 1);
+        if is_in_vain {
+            sys::count(Stat::ExcessInVain, 1);
+        }
+        is_in_vain
+    }
+
+    /// Returns whether a first pass of reclaim of `root` visits a memcg, which is `root` or below
+    /// it. Does not sleep.
+    ///
+    /// # Safety
+    ///
+    /// `root` must be null, for the root of all, or valid. `memcg` must be valid.
+    #[export]
+    pub(crate) unsafe extern "C" fn mem_cgroup_below_excess(
+        root: *mut mem_cgroup,
+        memcg: *mut mem_cgroup,
+    ) -> bool {
+        // SAFETY: The memcg is valid.
+        let memcg = unsafe { MemCgroup::from_raw(memcg) };
+
+        // SAFETY: The root is null or valid.
+        unsafe { top(root) }
+            .is_some_and(|root| matches!(soft_limit::verdict(memcg, root), Verdict::Visit))
+    }
+
+    /// Returns how many memcgs below this one exceed their soft limits, for debugfs and tests.
+    ///
+    /// # Safety
+    ///
+    /// `memcg` must be valid.
+    #[export]
+    pub(crate) unsafe extern "C" fn mem_cgroup_nr_excess(memcg: *mut mem_cgroup) -> c_long {
+        // SAFETY: The memcg is valid.
+        unsafe { MemCgroup::from_raw(memcg) }.excess().nr_below()
+    }
+
+    /// Returns whether a memcg exceeds its soft limit, for tests.
+    ///
+    /// # Safety
+    ///
+    /// `memcg` must be valid.
+    #[cfg(CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST)]
+    #[export]
+    pub(crate) unsafe extern "C" fn mem_cgroup_is_in_excess(memcg: *mut mem_cgroup) -> bool {
+        // SAFETY: The memcg is valid.
+        unsafe { MemCgroup::from_raw(memcg) }.excess().is_marked()
+    }
+
+    /// Walks the memcgs of a hierarchy that exceed their soft limits, and all below them:
+    /// [`mem_cgroup_iter_charged`] for the first pass of reclaim. May sleep.
+    ///
+    /// A walk that is not shared remembers in `walked` where it is; that is 0 at first, and the
+    /// caller leaves it alone.
+    ///
+    /// # Safety
+    ///
+    /// - As for [`mem_cgroup_iter_cond`].
+    /// - `walked` must be valid and used by this walk only.
+    #[export]
+    pub(crate) unsafe extern "C" fn mem_cgroup_iter_excess(
+        root: *mut mem_cgroup,
+        prev: *mut mem_cgroup,
+        reclaim: *mut mem_cgroup_reclaim_cookie,
+        walked: *mut c_uint,
+    ) -> *mut mem_cgroup {
+        let position = MemCgroup::excess_iter;
+        let pause = sys::cond_resched;
+        // SAFETY: The caller keeps `root` valid.
+        let top = unsafe { top(root) };
+        let filter = |memcg: &MemCgroup| match top {
+            Some(root) if !is_uncharged_below(memcg, top) => soft_limit::verdict(memcg, root),
+            _ => Verdict::SkipTree,
+        };
+
+        if reclaim.is_null() {
+            // SAFETY: It is valid, and nobody else uses it during the call.
+            let order = ExcessOrder::new(Cell::from_mut(unsafe { &mut *walked }));
+
+            // SAFETY: The caller keeps what this function asks for.
+            unsafe { iter_next(root, prev, reclaim, position, order, filter, pause) }
+        } else {
+            // SAFETY: A cookie is valid, and so is the node that it names.
+            let node = unsafe { Node::from_raw((*(*reclaim).pgdat).node_id) };
+            let order = ExcessOrder::new(SharedTops(node));
+
+            // SAFETY: The caller keeps what this function asks for.
+            unsafe { iter_next(root, prev, reclaim, position, order, filter, pause) }
+        }
+    }
 }
