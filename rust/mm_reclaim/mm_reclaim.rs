@@ -6,23 +6,57 @@
 //! and walks memory cgroups and their maps on behalf of reclaim. How it works, and the protocols
 //! that the comments here refer to: Documentation/mm/mm_reclaim.rst.
 //!
-//! The modules, from the boundary down; each uses only those below it:
+//! The modules, from the boundary to C down. Each uses only modules below it:
 //!
-//! | module | task | `unsafe` |
+//! | module | owns | `unsafe` |
 //! |---|---|---|
-//! | [`entry`] | the entry points that C calls: pointers to types, results to errnos | yes |
-//! | [`lifecycle`] | what happens to the maps when shrinkers and memcgs come and go | no |
-//! | [`walk`], [`verify`] | shrink one memcg, and check its map | no |
-//! | [`shrinker`], [`memcg`] | C objects as Rust types | yes |
-//! | [`soft_limit`] | soft limits: who reclaim takes from first | no |
-//! | [`iter`] | walk a hierarchy of groups | no |
-//! | [`id_table`], [`shrinker_id`] | shrinker ids | no |
-//! | [`map`] | the map of one memcg: install, set, clear | no |
-//! | [`memcg_bitmap`] | bitmaps of memcgs, and which have something to shrink | no |
+//! | [`entry`] | what C calls: pointers become types, results errnos | yes |
+//! | `entry::walk` | what C calls to walk, and for soft limits | yes |
+//! | `entry::debugfs` | how a map is printed | no |
+//! | [`lifecycle`] | what happens to maps when shrinkers, memcgs and nodes come and go | no |
+//! | [`walk`] | the walk of one memcg's shrinkers, and of all memcgs that have some | no |
+//! | [`verify`] | the comparison of maps with shrinkers, for debugging | no |
+//! | [`shrinker`] | C's shrinkers as Rust types, and which have ids | yes |
+//! | [`memcg`] | C's memcgs as Rust types, and what these keep for Rust | yes |
+//! | `soft_limit::walk` | the order in which memcgs in excess are visited | no |
+//! | `soft_limit` | which memcgs are in excess, and whether a pass over them will do | no |
+//! | [`iter`] | the rules of a walk of a hierarchy, alone or shared | no |
+//! | [`map::on_node`] | the bits of one memcg and node, and whether it is listed | no |
+//! | [`map`] | the units of one memcg: install and free them | no |
 //! | [`table`] | the list of a memcg's units | no |
-//! | [`layout`] | which structures of C these and the maps stand for | no |
-//! | [`sys`] | nodes, memory, scheduling, counters | yes |
-//! | [`mod@unit`], [`bits`] | 64 shrinkers of one memcg and node | no |
+//! | [`memcg_bitmap`] | sets of memcgs by their private ids | no |
+//! | [`id_table`] | shrinkers by their ids | yes |
+//! | [`sys`] | references to units; calls for nodes, memory, scheduling, counters | yes |
+//! | [`layout`] | which structures of C the types that they embed stand for | no |
+//! | [`shrinker_id`] | the id of a shrinker | no |
+//! | [`mod@unit`] | bits and deferred work of 64 shrinkers of one memcg and node | no |
+//! | [`bits`] | a word of bits that several CPUs change | no |
+//!
+//! Which of them it uses, as tests/model/layers.py checks:
+//!
+//! - `entry`: `lifecycle`, `walk`, `verify`, `shrinker`, `memcg`, `map::on_node`,
+//!   `memcg_bitmap`, `id_table`, `sys`, `shrinker_id`
+//! - `entry::walk`: `walk`, `verify`, `memcg`, `soft_limit::walk`, `soft_limit`, `iter`, `sys`
+//! - `entry::debugfs`: `memcg`, `map::on_node`, `sys`, `shrinker_id`
+//! - `lifecycle`: `shrinker`, `memcg`, `iter`, `map::on_node`, `id_table`, `sys`, `shrinker_id`
+//! - `walk`: `verify`, `shrinker`, `memcg`, `iter`, `map::on_node`, `memcg_bitmap`, `sys`,
+//!   `shrinker_id`
+//! - `verify`: `shrinker`, `memcg`, `shrinker_id`
+//! - `shrinker`: `memcg`, `id_table`, `sys`, `shrinker_id`
+//! - `memcg`: `soft_limit::walk`, `soft_limit`, `iter`, `map::on_node`, `map`, `memcg_bitmap`,
+//!   `sys`, `layout`
+//! - `soft_limit::walk`: `soft_limit`, `iter`, `memcg_bitmap`
+//! - `soft_limit`: `iter`, `memcg_bitmap`, `layout`, `bits`
+//! - `map::on_node`: `map`, `table`, `memcg_bitmap`, `sys`, `layout`, `shrinker_id`, `unit`,
+//!   `bits`
+//! - `map`: `table`, `sys`, `layout`, `shrinker_id`, `unit`
+//! - `table`: `sys`, `unit`
+//! - `memcg_bitmap`: `layout`, `bits`
+//! - `id_table`: `shrinker_id`, `unit`, `bits`
+//! - `sys`: `unit`
+//! - `layout`: `bits`
+//! - `shrinker_id`: `unit`
+//! - `unit`: `bits`
 //!
 //! C header: [`include/linux/mm_reclaim.h`](srctree/include/linux/mm_reclaim.h)
 
