@@ -59,11 +59,6 @@ __rust_helper u64 rust_helper_mem_cgroup_id(struct mem_cgroup *memcg)
 	return mem_cgroup_id(memcg);
 }
 
-__rust_helper bool rust_helper_memcg_kmem_online(void)
-{
-	return memcg_kmem_online();
-}
-
 __rust_helper int rust_helper_next_possible_node(int nid)
 {
 	return next_node(nid, node_states[N_POSSIBLE]);
@@ -87,10 +82,5 @@ __rust_helper bool rust_helper_shrinker_is_memcg_aware(struct shrinker *shrinker
 __rust_helper bool rust_helper_shrinker_is_numa_aware(struct shrinker *shrinker)
 {
 	return shrinker->flags & SHRINKER_NUMA_AWARE;
-}
-
-__rust_helper bool rust_helper_shrinker_is_nonslab(struct shrinker *shrinker)
-{
-	return shrinker->flags & SHRINKER_NONSLAB;
 }
 #endif /* CONFIG_MEMCG_SHRINKER_RUST */

@@ -339,13 +339,6 @@ pub(crate) fn is_disabled() -> bool {
     unsafe { bindings::mem_cgroup_disabled() }
 }
 
-/// Returns whether kernel memory is accounted to memcgs.
-#[inline]
-pub(crate) fn is_kmem_online() -> bool {
-    // SAFETY: An FFI call with no additional requirements.
-    unsafe { bindings::memcg_kmem_online() }
-}
-
 /// Returns whether the accounting of kernel memory was turned off at boot.
 pub(crate) fn is_kmem_disabled() -> bool {
     // SAFETY: An FFI call with no additional requirements.

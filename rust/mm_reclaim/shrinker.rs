@@ -68,12 +68,6 @@ impl ShrinkerRef {
     /// What `count_objects` returns if there are no objects.
     const EMPTY: usize = bindings::SHRINK_EMPTY as usize;
 
-    /// Returns whether the shrinker works without kernel memory accounting.
-    pub(crate) fn is_nonslab(&self) -> bool {
-        // SAFETY: The reference keeps the shrinker valid.
-        unsafe { bindings::shrinker_is_nonslab(self.as_raw()) }
-    }
-
     /// Calls the shrinker as `do_shrink_slab()` does. May sleep.
     pub(crate) fn shrink(&self, target: &Target<'_>) -> Shrunk {
         let mut control = target.control();

@@ -173,13 +173,6 @@ fn shrink_one(target: &Target<'_>, map: &MemCgroupMap<'_>, id: ShrinkerId) -> Vi
         Err(visited) => return visited,
     };
 
-    // Without kernel memory accounting, only shrinkers that don't depend on it have objects of a
-    // memcg; all others are the root's.
-    if !memcg::is_kmem_online() && !shrinker.is_nonslab() && !target.memcg.is_root() {
-        map.clear(id);
-        return Visited::Cleared;
-    }
-
     if let Shrunk::Freed(freed) = shrinker.shrink(target) {
         return Visited::Freed(freed);
     }

@@ -366,11 +366,6 @@ impl SharedPosition<MemCgroup> for ReclaimIter<'_> {
 }
 
 /// Kernel memory is accounted to memcgs.
-pub(crate) fn is_kmem_online() -> bool {
-    true
-}
-
-/// As above.
 pub(crate) fn is_kmem_disabled() -> bool {
     false
 }

@@ -151,11 +151,6 @@ impl ShrinkerRef {
         unsafe { self.0.as_ref() }
     }
 
-    /// Returns whether the shrinker works without kernel memory accounting.
-    pub(crate) fn is_nonslab(&self) -> bool {
-        false
-    }
-
     /// Calls the shrinker. What it has can't be freed now.
     pub(crate) fn shrink(&self, target: &Target<'_>) -> Shrunk {
         match self.get().count(target.memcg) {
