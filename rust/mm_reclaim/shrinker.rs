@@ -36,14 +36,6 @@ pub(crate) static SHRINKERS: IdTable<Shrinker> = IdTable::new(ShrinkerId::LIMIT)
 /// held.
 pub(crate) type ShrinkerIds<'a> = Writer<'a, Shrinker>;
 
-/// What a shrinker did.
-pub(crate) enum Shrunk {
-    /// It had objects, and this many of them were freed.
-    Freed(usize),
-    /// It had no objects.
-    Empty,
-}
-
 impl Shrinker {
     /// Gets a reference, unless the shrinker is not registered: not yet, or not any more.
     #[inline]
@@ -68,8 +60,9 @@ impl ShrinkerRef {
     /// What `count_objects` returns if there are no objects.
     const EMPTY: usize = bindings::SHRINK_EMPTY as usize;
 
-    /// Calls the shrinker as `do_shrink_slab()` does. May sleep.
-    pub(crate) fn shrink(&self, target: &Target<'_>) -> Shrunk {
+    /// Calls the shrinker as `do_shrink_slab()` does, and returns the number of objects freed; none
+    /// if there were none. May sleep.
+    pub(crate) fn shrink(&self, target: &Target<'_>) -> Option<usize> {
         let mut control = target.control();
 
         // SAFETY: The reference keeps the shrinker registered, and `control` names a memcg and a
@@ -77,8 +70,8 @@ impl ShrinkerRef {
         match unsafe {
             bindings::do_shrink_slab_memcg(&mut control, self.as_raw(), target.priority)
         } {
-            Self::EMPTY => Shrunk::Empty,
-            freed => Shrunk::Freed(freed),
+            Self::EMPTY => None,
+            freed => Some(freed),
         }
     }
 

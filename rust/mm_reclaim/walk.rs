@@ -24,7 +24,6 @@ use crate::{
     },
     shrinker::{
         ShrinkerRef,
-        Shrunk,
         Target,
         SHRINKERS, //
     },
@@ -108,10 +107,10 @@ fn shrink_strays(target: &Target<'_>, map: &MemCgroupMap<'_>) -> usize {
     }
     for id in SHRINKERS.iter().filter(|id| strays.contains(id.offset())) {
         if !map.is_installed(id) {
-            match shrink_one(target, map, id) {
-                Visited::Freed(nr) => freed = freed.wrapping_add(nr),
-                Visited::Cleared => continue,
-            }
+            let Some(nr) = shrink_one(target, map, id) else {
+                continue;
+            };
+            freed = freed.wrapping_add(nr);
         }
         // Its unit may have been installed since, even by now, with a bit for somebody else only:
         // then this sets its own, by which it is called below. If not, it is a stray again.
@@ -122,8 +121,7 @@ fn shrink_strays(target: &Target<'_>, map: &MemCgroupMap<'_>) -> usize {
 
 /// Calls the shrinkers whose bits are set.
 fn shrink_mapped(target: &Target<'_>, map: &MemCgroupMap<'_>) -> usize {
-    let mut freed = 0usize;
-    let (mut visited, mut spurious) = (0usize, 0usize);
+    let (mut freed, mut visited, mut spurious) = (0usize, 0usize, 0usize);
     let mut start = Some(0);
 
     while let Some(Pending { index, bits, next }) = start.and_then(|at| map.next_pending(at)) {
@@ -135,8 +133,8 @@ fn shrink_mapped(target: &Target<'_>, map: &MemCgroupMap<'_>) -> usize {
         for offset in bits {
             visited = visited.wrapping_add(1);
             match shrink_one(target, map, ShrinkerId::new(index, offset)) {
-                Visited::Freed(nr) => freed = freed.wrapping_add(nr),
-                Visited::Cleared => spurious = spurious.wrapping_add(1),
+                Some(nr) => freed = freed.wrapping_add(nr),
+                None => spurious = spurious.wrapping_add(1),
             }
         }
         start = next;
@@ -148,55 +146,40 @@ fn shrink_mapped(target: &Target<'_>, map: &MemCgroupMap<'_>) -> usize {
 
 /// Calls every shrinker, whatever the map says.
 fn shrink_all(target: &Target<'_>, map: &MemCgroupMap<'_>) -> usize {
-    let mut freed = 0usize;
-
-    for id in SHRINKERS.iter() {
-        if let Visited::Freed(nr) = shrink_one(target, map, id) {
-            freed = freed.wrapping_add(nr);
-        }
-    }
-    freed
+    SHRINKERS
+        .iter()
+        .filter_map(|id| shrink_one(target, map, id))
+        .fold(0, usize::wrapping_add)
 }
 
-/// What came of a bit.
-enum Visited {
-    /// It stays: the shrinker freed this many objects, and may have more.
-    Freed(usize),
-    /// It was cleared: there is nothing to shrink.
-    Cleared,
-}
-
-/// Calls one shrinker, and clears its bit if it is empty.
-fn shrink_one(target: &Target<'_>, map: &MemCgroupMap<'_>, id: ShrinkerId) -> Visited {
+/// Calls one shrinker, and returns the number of objects freed: it may have more. None if there is
+/// nothing to shrink, and its bit was cleared.
+fn shrink_one(target: &Target<'_>, map: &MemCgroupMap<'_>, id: ShrinkerId) -> Option<usize> {
     let shrinker = match find(map, id) {
         Ok(shrinker) => shrinker,
-        Err(visited) => return visited,
+        Err(freed) => return freed,
     };
 
-    if let Shrunk::Freed(freed) = shrinker.shrink(target) {
-        return Visited::Freed(freed);
+    if let Some(freed) = shrinker.shrink(target) {
+        return Some(freed);
     }
 
     // An object that was added after the count and before the bit was cleared has its bit cleared
     // too: so look again.
     map.clear(id);
-    match shrinker.shrink(target) {
-        Shrunk::Freed(freed) => {
-            map.set(id);
-            Visited::Freed(freed)
-        }
-        Shrunk::Empty => Visited::Cleared,
-    }
+    let freed = shrinker.shrink(target)?;
+    map.set(id);
+    Some(freed)
 }
 
-/// Gets the shrinker whose bit is set, or returns what came of the bit.
-fn find(map: &MemCgroupMap<'_>, id: ShrinkerId) -> Result<ShrinkerRef, Visited> {
+/// Gets the shrinker whose bit is set, or returns what [`shrink_one`] does without one.
+fn find(map: &MemCgroupMap<'_>, id: ShrinkerId) -> Result<ShrinkerRef, Option<usize>> {
     let guard = rcu::read_lock();
 
     if let Some(shrinker) = SHRINKERS.get(id, &guard) {
         // While it can't be referenced it is not registered yet, or not any more. Its bit stays: in
         // the one case its objects need it, in the other the next walk finds the id free.
-        return shrinker.try_get().ok_or(Visited::Freed(0));
+        return shrinker.try_get().ok_or(Some(0));
     }
 
     // The id was free, but another shrinker may have taken it and set the bit before it was cleared
@@ -205,5 +188,5 @@ fn find(map: &MemCgroupMap<'_>, id: ShrinkerId) -> Result<ShrinkerRef, Visited> 
     if SHRINKERS.get(id, &guard).is_some() {
         map.set(id);
     }
-    Err(Visited::Cleared)
+    Err(None)
 }

@@ -82,14 +82,6 @@ pub(super) fn end() {
     }
 }
 
-/// What a shrinker did.
-pub(crate) enum Shrunk {
-    /// It had objects, and this many of them were freed.
-    Freed(usize),
-    /// It had no objects.
-    Empty,
-}
-
 impl Shrinker {
     /// Creates a shrinker. It lives till [`end`]: that its memory outlives the id is up to C.
     pub(crate) fn new() -> &'static Self {
@@ -152,11 +144,8 @@ impl ShrinkerRef {
     }
 
     /// Calls the shrinker. What it has can't be freed now.
-    pub(crate) fn shrink(&self, target: &Target<'_>) -> Shrunk {
-        match self.get().count(target.memcg) {
-            0 => Shrunk::Empty,
-            _ => Shrunk::Freed(0),
-        }
+    pub(crate) fn shrink(&self, target: &Target<'_>) -> Option<usize> {
+        (self.get().count(target.memcg) != 0).then_some(0)
     }
 
     /// Asks the shrinker for the number of its objects.
