@@ -47,7 +47,8 @@ void mm_reclaim_stat_add_walk(unsigned long bits, unsigned long spurious)
 {
 	this_cpu_inc(mm_reclaim_stats.values[MM_RECLAIM_MEMCGS_VISITED]);
 	this_cpu_add(mm_reclaim_stats.values[MM_RECLAIM_BITS_VISITED], bits);
-	this_cpu_add(mm_reclaim_stats.values[MM_RECLAIM_BITS_SPURIOUS], spurious);
+	if (spurious)
+		this_cpu_add(mm_reclaim_stats.values[MM_RECLAIM_BITS_SPURIOUS], spurious);
 }
 
 static long mm_reclaim_stat_sum(enum mm_reclaim_stat stat)

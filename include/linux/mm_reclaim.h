@@ -214,7 +214,7 @@ void shrinker_warn_unlisted(struct mem_cgroup *memcg, int nid);
  * @MM_RECLAIM_UNITS: units, with those that wait for a grace period
  * @MM_RECLAIM_INSTALLS: units that were ever installed
  * @MM_RECLAIM_GROWTHS: times that a table gave way to a larger one
- * @MM_RECLAIM_MEMCGS_VISITED: walks of a memcg that had something to shrink
+ * @MM_RECLAIM_MEMCGS_VISITED: walks of a memcg that called a shrinker for a bit
  * @MM_RECLAIM_SUBTREES_SKIPPED: subtrees without memory that reclaim passed over
  * @MM_RECLAIM_BITS_VISITED: shrinkers that were called for a bit
  * @MM_RECLAIM_BITS_SPURIOUS: those of them that were empty

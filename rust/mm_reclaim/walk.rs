@@ -139,7 +139,9 @@ fn shrink_mapped(target: &Target<'_>, map: &MemCgroupMap<'_>) -> usize {
         }
         start = next;
     }
-    sys::count_walk(visited, spurious);
+    if visited != 0 {
+        sys::count_walk(visited, spurious);
+    }
     verify::check(target, map);
     freed
 }
