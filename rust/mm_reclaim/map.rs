@@ -89,8 +89,8 @@ impl Map {
         self.install_missing(|| nodes().map(|node| Key { node, index }), flags)
     }
 
-    /// Installs on each of the nodes that `nodes` returns, in ascending order, the units that there
-    /// are on any other: all of them in one step, or on failure none.
+    /// Installs on each of the nodes that `nodes` returns, in ascending order, the units that
+    /// [`Node::home`] has: all of them in one step, or on failure none.
     ///
     /// As [`install`](Self::install), for many units at once. Sleeps.
     pub(crate) fn extend<N: Iterator<Item = Node>>(
@@ -111,7 +111,7 @@ impl Map {
         self.install_missing(wanted, flags)
     }
 
-    /// Iterates over the indices of which any node has a unit, in ascending order.
+    /// Iterates over the indices of all units, in ascending order.
     fn indices(&self) -> impl Iterator<Item = u32> + '_ {
         let mut start = 0u32;
 
@@ -225,11 +225,15 @@ impl Map {
         }
     }
 
-    /// Returns the lowest index from `start` on of which a node has a unit.
+    /// Returns the lowest index from `start` on of which there are units.
+    ///
+    /// [`Node::home`] has had memory from the beginning, and so has all of them.
     fn next_index(&self, start: u32) -> Option<u32> {
         let guard = rcu::read_lock();
+        let table = self.table.read(&guard).get()?;
+        let next = table.on_node(Node::home(), start).next();
 
-        self.table.read(&guard).get()?.next_index(start)
+        next.map(|(index, _)| index)
     }
 
     /// Returns whether the map was closed.

@@ -2,10 +2,7 @@
 
 //! The table that lists the units of one memcg.
 
-use core::{
-    cmp::Ordering,
-    mem::size_of, //
-};
+use core::mem::size_of;
 use kernel::{
     alloc::{
         AllocError,
@@ -36,24 +33,10 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    /// Returns a number by which keys are sorted, so that one comparison is enough.
+    /// Returns the number by which keys are sorted.
     #[inline]
     fn rank(self) -> u64 {
         (u64::from(self.node.as_raw() as u32) << 32) | u64::from(self.index)
-    }
-}
-
-impl Ord for Key {
-    #[inline]
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.rank().cmp(&other.rank())
-    }
-}
-
-impl PartialOrd for Key {
-    #[inline]
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
     }
 }
 
@@ -118,15 +101,18 @@ impl Table {
     /// Returns the unit at `key`.
     #[inline]
     pub(crate) fn get(&self, key: Key) -> Option<&Unit> {
-        let at = self.entries.binary_search_by_key(&key, |e| e.key).ok()?;
+        let at = self
+            .entries
+            .binary_search_by_key(&key.rank(), |e| e.key.rank())
+            .ok()?;
 
         self.entries.get(at).map(|e| &**e.unit)
     }
 
     /// The units of `node` from index `start` on, with their indices.
     pub(crate) fn on_node(&self, node: Node, start: u32) -> impl Iterator<Item = (u32, &Unit)> {
-        let start = Key { node, index: start };
-        let at = self.entries.partition_point(|e| e.key < start);
+        let start = Key { node, index: start }.rank();
+        let at = self.entries.partition_point(|e| e.key.rank() < start);
 
         self.entries
             .get(at..)
@@ -134,22 +120,6 @@ impl Table {
             .iter()
             .take_while(move |e| e.key.node == node)
             .map(|e| (e.key.index, &**e.unit))
-    }
-
-    /// Returns the lowest index from `start` on of which a node has a unit.
-    pub(crate) fn next_index(&self, start: u32) -> Option<u32> {
-        let mut entries = self.entries();
-        let mut lowest = None;
-
-        // Goes from node to node: indices are sorted only within one.
-        while let Some(Key { node, .. }) = entries.first().map(|e| e.key) {
-            let next = self.on_node(node, start).next().map(|(index, _)| index);
-            lowest = [lowest, next].into_iter().flatten().min();
-
-            let nr = entries.partition_point(|e| e.key.node == node);
-            entries = entries.get(nr..).unwrap_or_default();
-        }
-        lowest
     }
 
     /// Fills an empty table with `old` and `new`, both sorted. Of two entries with the same key,
@@ -161,7 +131,9 @@ impl Table {
 
         // INVARIANT: Merges two sorted sequences, and takes each key once.
         for entry in new {
-            while let Some(before) = old.next_if(|e| e.key < entry.key) {
+            let rank = entry.key.rank();
+
+            while let Some(before) = old.next_if(|e| e.key.rank() < rank) {
                 self.push(before)?;
             }
             if old.peek().is_none_or(|e| e.key != entry.key) {

@@ -284,7 +284,7 @@ mod tests {
         for index in INDICES {
             group
                 .map
-                .install(index, || Node::possible().take(1), GFP_KERNEL)?;
+                .install(index, || core::iter::once(Node::home()), GFP_KERNEL)?;
         }
         group.map.extend(nodes, GFP_KERNEL)?;
         for index in INDICES {
