@@ -13,7 +13,10 @@
 //! the walk of all groups: see [`walk`].
 
 use kernel::{
-    bindings,
+    bindings::{
+        self,
+        mem_cgroup_excess_pass, //
+    },
     sync::atomic::{
         Atomic,
         Relaxed, //
@@ -196,49 +199,34 @@ pub(crate) fn has_first_pass<G: HasSoftLimit>(root: &G) -> bool {
     root.excess().nr_below() > 0 && !root.excess().is_marked()
 }
 
-/// What came of a first pass. All but the last one are in pages.
-pub(crate) struct FirstPass {
-    pub(crate) scanned: usize,
-    pub(crate) reclaimed: usize,
-    /// Those scanned that are written back, or will be: so they may be reclaimed soon.
-    pub(crate) waiting: usize,
-    /// How many are to be reclaimed.
-    pub(crate) wanted: usize,
-    /// The priority of reclaim: of each group, a pass scans all pages shifted right by it.
-    pub(crate) priority: i32,
-}
+/// From this priority on, nothing is urgent yet.
+const EARLY: i32 = bindings::DEF_PRIORITY as i32 - 2;
+/// What reclaim takes for progress: more than the pages that it scans, shifted right by this, as in
+/// `consider_reclaim_throttle()`.
+const PROGRESS: u32 = 3;
 
-impl FirstPass {
-    /// From this priority on, nothing is urgent yet.
-    const EARLY: i32 = bindings::DEF_PRIORITY as i32 - 2;
-    /// What reclaim takes for progress: more than the pages that it scans, shifted right by this,
-    /// as in `consider_reclaim_throttle()`.
-    const PROGRESS: u32 = 3;
+/// Returns whether reclaim must take from the others, too, after a pass over those in excess.
+///
+/// Not if there is as much as was wanted. A pass that has less will do if it made progress, and if
+/// that was enough for its priority: it scanned a part of the pages in excess, and is held to the
+/// same part of what is wanted. So groups in excess have reclaim to themselves as long as they have
+/// what it wants, and at the end, where everything is scanned, only if they gave it.
+///
+/// While nothing is urgent, pages that wait to be written count as if they were reclaimed.
+pub(crate) fn is_in_vain(pass: &mem_cgroup_excess_pass) -> bool {
+    let wanted = pass.wanted.max(1);
+    let progress = pass.scanned >> PROGRESS;
+    let is_early = pass.priority >= EARLY;
 
-    /// Returns whether reclaim must take from the others, too.
-    ///
-    /// Not if there is as much as was wanted. A pass that has less will do if it made progress,
-    /// and if that was enough for its priority: it scanned a part of the pages in excess, and is
-    /// held to the same part of what is wanted. So groups in excess have reclaim to themselves as
-    /// long as they have what it wants, and at the end, where everything is scanned, only if they
-    /// gave it.
-    ///
-    /// While nothing is urgent, pages that wait to be written count as if they were reclaimed.
-    pub(crate) fn is_in_vain(&self) -> bool {
-        let wanted = self.wanted.max(1);
-        let progress = self.scanned >> Self::PROGRESS;
-        let is_early = self.priority >= Self::EARLY;
-
-        if self.reclaimed >= wanted {
-            return false;
-        }
-        let found = if is_early {
-            self.reclaimed.saturating_add(self.waiting)
-        } else {
-            self.reclaimed
-        };
-        let priority = self.priority.max(0).unsigned_abs();
-
-        found <= progress || found < wanted.checked_shr(priority).unwrap_or(0)
+    if pass.reclaimed >= wanted {
+        return false;
     }
+    let found = if is_early {
+        pass.reclaimed.saturating_add(pass.waiting)
+    } else {
+        pass.reclaimed
+    };
+    let priority = pass.priority.max(0).unsigned_abs();
+
+    found <= progress || found < wanted.checked_shr(priority).unwrap_or(0)
 }

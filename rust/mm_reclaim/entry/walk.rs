@@ -302,7 +302,6 @@ mod soft_limit {
         soft_limit::{
             self,
             walk::ExcessOrder,
-            FirstPass,
             HasSoftLimit, //
         }, //
     };
@@ -355,14 +354,7 @@ mod soft_limit {
     ) -> bool {
         // SAFETY: The pass is valid.
         let pass = unsafe { &*pass };
-        let is_in_vain = FirstPass {
-            scanned: pass.scanned,
-            reclaimed: pass.reclaimed,
-            waiting: pass.waiting,
-            wanted: pass.wanted,
-            priority: pass.priority,
-        }
-        .is_in_vain();
+        let is_in_vain = soft_limit::is_in_vain(pass);
 
         sys::count(Stat::ExcessPasses, 1);
         if is_in_vain {

@@ -5,6 +5,7 @@
 use core::cell::Cell;
 use kernel::{
     alloc::flags::GFP_KERNEL,
+    bindings::mem_cgroup_excess_pass,
     prelude::*,
     sync::rcu::Guard, //
 };
@@ -39,10 +40,10 @@ use crate::{
     soft_limit::{
         close,
         has_first_pass,
+        is_in_vain,
         is_listed,
         update,
         verdict,
-        FirstPass,
         HasSoftLimit,
         SoftLimitState, //
     }, //
@@ -381,7 +382,7 @@ fn reclaim(memory: Memory, wanted: usize, has_soft_limits: bool) -> (usize, usiz
     let (mut scanned, mut reclaimed) = (0, 0);
 
     for priority in (0..=12).rev() {
-        let first = FirstPass {
+        let first = mem_cgroup_excess_pass {
             scanned: (memory.stuck + memory.trickle) >> priority,
             reclaimed: memory.trickle >> priority,
             waiting: 0,
@@ -391,7 +392,7 @@ fn reclaim(memory: Memory, wanted: usize, has_soft_limits: bool) -> (usize, usiz
 
         scanned += first.scanned;
         reclaimed += first.reclaimed;
-        if !has_soft_limits || first.is_in_vain() {
+        if !has_soft_limits || is_in_vain(&first) {
             scanned += memory.cold >> priority;
             reclaimed += memory.cold >> priority;
         }
@@ -606,7 +607,7 @@ mod tests {
         let random = Random::new("second_pass_at_the_ends");
 
         for (wanted, priority) in every(WANTED, 0..=12) {
-            let mut pass = FirstPass {
+            let mut pass = mem_cgroup_excess_pass {
                 scanned: 1 << 20,
                 reclaimed: wanted,
                 waiting: 0,
@@ -615,19 +616,19 @@ mod tests {
             };
             let step = priority as u32;
 
-            random.check(!pass.is_in_vain(), step, fmt!("{wanted} reclaimed"))?;
+            random.check(!is_in_vain(&pass), step, fmt!("{wanted} reclaimed"))?;
             pass.reclaimed = 0;
-            random.check(pass.is_in_vain(), step, fmt!("none of many"))?;
+            random.check(is_in_vain(&pass), step, fmt!("none of many"))?;
             (pass.scanned, pass.reclaimed) = (wanted, wanted - 1);
             random.check(
-                pass.is_in_vain() == (priority == 0),
+                is_in_vain(&pass) == (priority == 0),
                 step,
                 fmt!("a page less"),
             )?;
             (pass.scanned, pass.reclaimed) = (0, 0);
-            random.check(pass.is_in_vain(), step, fmt!("nothing scanned"))?;
+            random.check(is_in_vain(&pass), step, fmt!("nothing scanned"))?;
             pass.wanted = 0;
-            random.check(pass.is_in_vain(), step, fmt!("nothing wanted"))?;
+            random.check(is_in_vain(&pass), step, fmt!("nothing wanted"))?;
         }
         Ok(())
     }
@@ -640,7 +641,7 @@ mod tests {
         for (wanted, priority) in every(WANTED, 0..=12) {
             // 4 GiB in excess, and as many as a thousandth of it is reclaimed.
             let scanned = (1usize << 20 >> priority).max(256);
-            let pass = FirstPass {
+            let pass = mem_cgroup_excess_pass {
                 scanned,
                 reclaimed: (scanned >> 10).clamp(1, wanted - 1),
                 waiting: 0,
@@ -649,7 +650,7 @@ mod tests {
             };
 
             random.check(
-                pass.is_in_vain(),
+                is_in_vain(&pass),
                 priority as u32,
                 fmt!("{} of {scanned} for {wanted}", pass.reclaimed),
             )?;
@@ -693,7 +694,7 @@ mod tests {
         for (wanted, priority) in every(WANTED, 0..=12) {
             for pages in [wanted / 2, wanted, wanted * 2, 1 << 20] {
                 let scanned = pages >> priority;
-                let pass = FirstPass {
+                let pass = mem_cgroup_excess_pass {
                     scanned,
                     reclaimed: scanned,
                     waiting: 0,
@@ -702,7 +703,7 @@ mod tests {
                 };
 
                 random.check(
-                    pass.is_in_vain() == (scanned == 0 || pages < wanted),
+                    is_in_vain(&pass) == (scanned == 0 || pages < wanted),
                     priority as u32,
                     fmt!("all {scanned} of {pages} for {wanted}"),
                 )?;
@@ -717,7 +718,7 @@ mod tests {
         let random = Random::new("second_pass_and_writeback");
 
         for (wanted, priority) in every(WANTED, 0..=12) {
-            let pass = FirstPass {
+            let pass = mem_cgroup_excess_pass {
                 scanned: 4096,
                 reclaimed: 0,
                 waiting: 4096,
@@ -726,7 +727,7 @@ mod tests {
             };
 
             random.check(
-                pass.is_in_vain() == (priority < 10),
+                is_in_vain(&pass) == (priority < 10),
                 priority as u32,
                 fmt!("for {wanted}"),
             )?;
@@ -747,14 +748,13 @@ mod tests {
                 }
                 for priority in 0..=12 {
                     let pass = |reclaimed, wanted, priority| {
-                        FirstPass {
+                        is_in_vain(&mem_cgroup_excess_pass {
                             scanned,
                             reclaimed,
                             waiting,
                             wanted,
                             priority,
-                        }
-                        .is_in_vain()
+                        })
                     };
 
                     if !pass(reclaimed, wanted, priority) {

@@ -28,6 +28,17 @@ pub const MAX_NUMNODES: u32 = 4;
 /// Ids of memcgs. Fewer than in the kernel, for two summaries: a search through more of them, which
 /// are zero, has nothing to race with.
 pub const SHRINKER_MEMCG_IDS: u32 = 2 * 64 * 64;
+/// A pass of reclaim over those in excess.
+#[derive(Default)]
+#[allow(missing_docs)]
+pub struct mem_cgroup_excess_pass {
+    pub scanned: usize,
+    pub reclaimed: usize,
+    pub waiting: usize,
+    pub wanted: usize,
+    pub priority: i32,
+}
+
 /// What debugfs counts. Nothing here shows it.
 macro_rules! stats {
     ($($name:ident,)*) => {
