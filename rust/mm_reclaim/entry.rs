@@ -167,7 +167,7 @@ pub(crate) unsafe extern "C" fn reparent_shrinker_deferred(memcg: *mut mem_cgrou
 #[export]
 pub(crate) unsafe extern "C" fn free_shrinker_info(memcg: *mut mem_cgroup) {
     // SAFETY: The memcg is valid.
-    lifecycle::free(unsafe { MemCgroup::from_raw(memcg) });
+    lifecycle::offline(unsafe { MemCgroup::from_raw(memcg) });
 }
 
 /// Notes that a memcg has an object of a shrinker on a node, after the object was made visible to

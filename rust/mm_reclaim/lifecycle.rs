@@ -139,6 +139,8 @@ pub(crate) fn online(memcg: &MemCgroup) -> Result {
 
 /// Takes a memcg offline, after its objects were reparented: frees its units after a grace period,
 /// and hands its deferred work to an ancestor. Does not sleep. Has no effect a second time.
+///
+/// A memcg that failed to come online goes the same way when it is freed.
 pub(crate) fn offline(memcg: &MemCgroup) {
     memcg.map().close(|node, id, nr| {
         if let Some(parent) = memcg.parent() {
@@ -149,13 +151,6 @@ pub(crate) fn offline(memcg: &MemCgroup) {
     for node in Node::possible() {
         memcg.map_on(node).unlist();
     }
-}
-
-/// Lets go of what is left of the maps of a memcg that is about to be freed. Does not sleep.
-///
-/// Nothing is left of one that went offline. One that failed to come online goes the same way now.
-pub(crate) fn free(memcg: &MemCgroup) {
-    offline(memcg);
 }
 
 /// Adds to the work that the shrinker with `id` left over, and returns the sum.

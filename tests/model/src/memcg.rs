@@ -145,7 +145,7 @@ impl Drop for World {
     fn drop(&mut self) {
         if !std::thread::panicking() {
             for memcg in self.memcgs.iter().rev() {
-                lifecycle::free(memcg);
+                lifecycle::offline(memcg);
             }
             shrinker::end();
         }
