@@ -106,16 +106,17 @@ impl MemCgroup {
         unsafe { bindings::mem_cgroup_id(self.as_raw()) }
     }
 
-    /// Warns that walks of all memcgs pass over this one, though it is not idle.
-    #[cfg(CONFIG_MEMCG_SHRINKER_RUST_VERIFY)]
+    /// Warns that walks of all memcgs pass over this one, though it is not idle. There is no such
+    /// warning without the oracle.
     pub(crate) fn warn_unlisted(&self, node: Node) {
+        #[cfg(CONFIG_MEMCG_SHRINKER_RUST_VERIFY)]
         // SAFETY: The memcg is valid as long as `self`.
-        unsafe { bindings::shrinker_warn_unlisted(self.as_raw(), node.as_raw()) };
+        unsafe {
+            bindings::shrinker_warn_unlisted(self.as_raw(), node.as_raw())
+        };
+        #[cfg(not(CONFIG_MEMCG_SHRINKER_RUST_VERIFY))]
+        let _ = node;
     }
-
-    /// Does nothing: there is no oracle.
-    #[cfg(not(CONFIG_MEMCG_SHRINKER_RUST_VERIFY))]
-    pub(crate) fn warn_unlisted(&self, _node: Node) {}
 
     /// Returns whether this is the root memcg.
     #[inline]

@@ -41,7 +41,7 @@
 //! - `lifecycle`: `shrinker`, `memcg`, `iter`, `map::on_node`, `id_table`, `sys`, `shrinker_id`
 //! - `walk`: `verify`, `shrinker`, `memcg`, `iter`, `map::on_node`, `memcg_bitmap`, `sys`,
 //!   `shrinker_id`
-//! - `verify`: `shrinker`, `memcg`, `shrinker_id`
+//! - `verify`: `shrinker`, `memcg`, `sys`, `shrinker_id`
 //! - `shrinker`: `memcg`, `id_table`, `sys`, `shrinker_id`
 //! - `memcg`: `soft_limit::walk`, `soft_limit`, `iter`, `map::on_node`, `map`, `memcg_bitmap`,
 //!   `sys`, `layout`

@@ -92,20 +92,19 @@ impl ShrinkerRef {
         }
     }
 
-    /// Warns that the shrinker has objects though its bit is clear.
-    #[cfg(CONFIG_MEMCG_SHRINKER_RUST_VERIFY)]
+    /// Warns that the shrinker has objects though its bit is clear. There is no such warning without
+    /// the oracle.
     pub(crate) fn warn_not_empty(&self, target: &Target<'_>, count: usize) {
-        let memcg = target.memcg.as_raw();
-
+        #[cfg(CONFIG_MEMCG_SHRINKER_RUST_VERIFY)]
         // SAFETY: The memcg and the shrinker are valid as long as `target` and `self`.
         unsafe {
+            let memcg = target.memcg.as_raw();
+
             bindings::shrinker_warn_not_empty(memcg, target.node.as_raw(), self.as_raw(), count)
         };
+        #[cfg(not(CONFIG_MEMCG_SHRINKER_RUST_VERIFY))]
+        let _ = (target, count);
     }
-
-    /// Does nothing: there is no oracle.
-    #[cfg(not(CONFIG_MEMCG_SHRINKER_RUST_VERIFY))]
-    pub(crate) fn warn_not_empty(&self, _target: &Target<'_>, _count: usize) {}
 
     /// Returns the C object.
     pub(crate) fn as_raw(&self) -> *mut bindings::shrinker {
@@ -143,37 +142,4 @@ impl Target<'_> {
             ..Default::default()
         }
     }
-}
-
-/// What the boot parameter `mm_reclaim=` asks for.
-#[derive(Clone, Copy)]
-#[cfg_attr(
-    not(CONFIG_MEMCG_SHRINKER_RUST_VERIFY),
-    expect(dead_code, reason = "without the oracle, only the maps are used")
-)]
-pub(crate) enum Mode {
-    /// Walks follow the maps.
-    Maps,
-    /// Walks follow the maps, and compare them with the shrinkers.
-    Verify,
-    /// Walks ignore the maps, and call every shrinker.
-    Exhaustive,
-}
-
-/// Returns the mode that was chosen at boot.
-#[cfg(CONFIG_MEMCG_SHRINKER_RUST_VERIFY)]
-pub(crate) fn mode() -> Mode {
-    // SAFETY: Written only early at boot, when nothing else runs.
-    match unsafe { bindings::mm_reclaim_mode } as u32 {
-        bindings::mm_reclaim_mode_MM_RECLAIM_VERIFY => Mode::Verify,
-        bindings::mm_reclaim_mode_MM_RECLAIM_EXHAUSTIVE => Mode::Exhaustive,
-        _ => Mode::Maps,
-    }
-}
-
-/// Returns the only mode that there is without the oracle.
-#[cfg(not(CONFIG_MEMCG_SHRINKER_RUST_VERIFY))]
-#[inline(always)]
-pub(crate) fn mode() -> Mode {
-    Mode::Maps
 }

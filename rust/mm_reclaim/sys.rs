@@ -247,3 +247,17 @@ pub(crate) fn count_walk(bits: usize, spurious: usize) {
     #[cfg(not(CONFIG_DEBUG_FS))]
     let _ = (bits, spurious);
 }
+
+/// Returns what the boot parameter `mm_reclaim=` asks for.
+#[cfg(CONFIG_MEMCG_SHRINKER_RUST_VERIFY)]
+pub(crate) fn mode() -> bindings::mm_reclaim_mode {
+    // SAFETY: Written only early at boot, when nothing else runs.
+    unsafe { bindings::mm_reclaim_mode as bindings::mm_reclaim_mode }
+}
+
+/// Returns the only mode that there is without the oracle.
+#[cfg(not(CONFIG_MEMCG_SHRINKER_RUST_VERIFY))]
+#[inline(always)]
+pub(crate) fn mode() -> bindings::mm_reclaim_mode {
+    bindings::mm_reclaim_mode_MM_RECLAIM_MAPS
+}

@@ -6,6 +6,7 @@
 //! nothing of it is left without.
 
 use kernel::{
+    bindings,
     sync::rcu,
     time::{
         delay::fsleep,
@@ -19,12 +20,11 @@ use crate::{
         MemCgroupMap, //
     },
     shrinker::{
-        self,
-        Mode,
         Target,
         SHRINKERS, //
     },
-    shrinker_id::ShrinkerId, //
+    shrinker_id::ShrinkerId,
+    sys, //
 };
 
 /// How often, a millisecond apart, a suspicious count is looked at again.
@@ -33,13 +33,13 @@ const PATIENCE: u32 = 100;
 /// Returns whether the maps are in doubt, so that no memcg may be passed over.
 #[inline]
 pub(crate) fn is_on() -> bool {
-    !matches!(shrinker::mode(), Mode::Maps)
+    sys::mode() != bindings::mm_reclaim_mode_MM_RECLAIM_MAPS
 }
 
 /// Returns whether the maps are to be ignored.
 #[inline]
 pub(crate) fn is_exhaustive() -> bool {
-    matches!(shrinker::mode(), Mode::Exhaustive)
+    sys::mode() == bindings::mm_reclaim_mode_MM_RECLAIM_EXHAUSTIVE
 }
 
 /// Warns about every shrinker that has objects of the memcg though its bit is clear, and about a
@@ -48,7 +48,7 @@ pub(crate) fn is_exhaustive() -> bool {
 /// May sleep. Slow: asks all shrinkers.
 #[inline]
 pub(crate) fn check(target: &Target<'_>, map: &MemCgroupMap<'_>) {
-    if matches!(shrinker::mode(), Mode::Verify) {
+    if sys::mode() == bindings::mm_reclaim_mode_MM_RECLAIM_VERIFY {
         compare(target, map);
     }
 }

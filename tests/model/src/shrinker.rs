@@ -165,16 +165,3 @@ pub(crate) struct Target<'a> {
     pub(crate) gfp_mask: bindings::gfp_t,
     pub(crate) priority: i32,
 }
-
-/// What the boot parameter `mm_reclaim=` asks for.
-#[derive(Clone, Copy)]
-pub(crate) enum Mode {
-    Maps,
-    Verify,
-    Exhaustive,
-}
-
-/// Returns the only mode that there is without the oracle.
-pub(crate) fn mode() -> Mode {
-    Mode::Maps
-}

@@ -39,6 +39,15 @@ pub struct mem_cgroup_excess_pass {
     pub priority: i32,
 }
 
+/// What the boot parameter asks for.
+pub type mm_reclaim_mode = u32;
+#[allow(missing_docs)]
+pub const mm_reclaim_mode_MM_RECLAIM_MAPS: u32 = 0;
+#[allow(missing_docs)]
+pub const mm_reclaim_mode_MM_RECLAIM_VERIFY: u32 = 1;
+#[allow(missing_docs)]
+pub const mm_reclaim_mode_MM_RECLAIM_EXHAUSTIVE: u32 = 2;
+
 /// What debugfs counts. Nothing here shows it.
 macro_rules! stats {
     ($($name:ident,)*) => {
