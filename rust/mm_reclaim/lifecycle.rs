@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What happens to the maps when shrinkers and memcgs come and go.
+//! What happens to the maps when shrinkers, memcgs and nodes come and go.
+//!
+//! Owns in which order that is done, which the protocols of [`map`](crate::map) need, and who
+//! inherits deferred work.
 
 use kernel::{
     alloc::{

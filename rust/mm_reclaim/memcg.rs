@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Memory cgroups.
+//! C's memory cgroups as Rust types.
+//!
+//! Owns how memcgs are referenced and walked, and where in C's structures Rust keeps what belongs
+//! to one.
 //!
 //! C header: [`include/linux/memcontrol.h`](srctree/include/linux/memcontrol.h)
 

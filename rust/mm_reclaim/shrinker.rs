@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! Shrinkers.
+//! C's shrinkers as Rust types.
+//!
+//! Owns the table of those that are aware of memcgs, by id, and how one is called.
 //!
 //! C header: [`include/linux/shrinker.h`](srctree/include/linux/shrinker.h)
 

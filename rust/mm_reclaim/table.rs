@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
 //! The table that lists the units of one memcg.
+//!
+//! Owns their order, by which one is found. A table never changes; a longer one takes its place.
 
 use core::mem::size_of;
 use kernel::{

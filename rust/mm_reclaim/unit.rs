@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! What one memcg has, on one node, of 64 neighbouring shrinkers.
+//! What one memcg has, on one node, of 64 neighbouring shrinkers: bits and deferred work.
 
 use kernel::sync::atomic::{
     Atomic,

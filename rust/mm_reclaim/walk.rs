@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The walk of one memcg's shrinkers.
+//! The walk of one memcg's shrinkers, and the one of all memcgs that have something to shrink.
+//!
+//! Owns what becomes of a bit when its shrinker was called.
 
 use kernel::sync::rcu;
 
