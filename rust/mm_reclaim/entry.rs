@@ -83,16 +83,14 @@ unsafe fn shrinker_ids() -> ShrinkerIds<'static> {
 /// must hold `shrinker_mutex`.
 #[export]
 pub(crate) unsafe extern "C" fn shrinker_id_alloc(shrinker: *mut bindings::shrinker) -> c_int {
-    let Some(shrinker) = NonNull::new(shrinker.cast::<Shrinker>()) else {
-        return EINVAL.to_errno();
-    };
-
     // SAFETY: The caller holds `shrinker_mutex`.
     let mut ids = unsafe { shrinker_ids() };
 
-    // SAFETY: The caller keeps the shrinker valid, and only `shrinker_id_free` makes the table
-    // forget it.
-    match lifecycle::register(&mut ids, unsafe { RcuFreed::new(shrinker) }) {
+    // SAFETY: The caller keeps the shrinker valid, so it is not null, and only `shrinker_id_free`
+    // makes the table forget it.
+    let shrinker = unsafe { RcuFreed::new(NonNull::new_unchecked(shrinker.cast::<Shrinker>())) };
+
+    match lifecycle::register(&mut ids, shrinker) {
         Ok(id) => id.as_raw(),
         Err(err) => err.to_errno(),
     }
