@@ -83,7 +83,8 @@ def status(found):
         print(f"{found.count(results.PASSED)} goals that decide are met, "
               f"{found.count(results.FAILED)} not; times are reported only")
     else:
-        print("no goal was judged: not all arms that they compare were measured")
+        print("no goal was judged: none decides, or not all arms that they compare "
+              "were measured")
     return 1 if found.count(results.FAILED) else 0
 
 
