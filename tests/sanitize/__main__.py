@@ -96,7 +96,7 @@ def run_torture(arm, options, name):
     for old in LOGS.glob("torture-*.log"):
         old.unlink()
     done = subprocess.run(
-        [sys.executable, str(RUN_TEST), "torture", "--variant", arm.kernel.name,
+        [sys.executable, str(RUN_TEST), "torture", "-k", "", "--variant", arm.kernel.name,
          "--duration", str(options.duration), "--cpus", str(options.cpus),
          "--accel", options.accel, "--args", sanitizers.arm(arm.kernel.name).args,
          *(["--leaks"] if "kmemleak" in arm.kernel.looks else ())],
