@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """Judges a KUnit run from what the kernel printed, not from kunit.py's status.
 
-Usage: python3 -m harness.kunit_check ARCH STATUS KERNEL-LOG JUNIT-XML RESULT
+Usage: python3 -m harness.kunit_check ARCH STATUS KERNEL-LOG JUNIT-XML
 
 The kernel's .config is beside its log, and says which suites must have run.
-Prints the counts, and writes them to the file RESULT as "PASSED FAILED".
+Reports as all checks do, see results.py.
 """
 
 import os
@@ -13,7 +13,7 @@ import re
 import sys
 import xml.etree.ElementTree as ET
 
-from harness import kunit_suites, splats
+from harness import kunit_suites, results, splats
 
 # Suites race threads, which means nothing on one CPU.
 SMP = re.compile(r'Brought up .*\b([2-9]|[1-9][0-9]+) CPUs')
@@ -49,32 +49,31 @@ def complaints(log, config):
         yield f'kernel: {splat}'
 
 
-def cases(path):
-    """The names of passed, failed and skipped cases."""
-    passed, failed, skipped = [], [], []
+def add_cases(found, path):
+    """Adds what kunit.py found to the checks of a run."""
     if not os.path.exists(path):
-        return passed, failed, skipped
+        return
     for suite in ET.parse(path).iter('testsuite'):
         for case in suite.findall('testcase'):
             name = f'{suite.get("name")}.{case.get("name")}'
-            kinds = {child.tag for child in case}
-            if kinds & {'failure', 'error'}:
-                failed.append(name)
-            elif 'skipped' in kinds:
-                skipped.append(name)
+            kinds = {child.tag: child.text for child in case}
+            if 'skipped' in kinds:
+                found.skip(name, kinds['skipped'] or '')
             else:
-                passed.append(name)
-    return passed, failed, skipped
+                found.check(name, 'failed' if kinds.keys() & {'failure', 'error'}
+                            else None)
 
 
 def main():
     """Returns 0 if every case passed in a sound run."""
-    arch, status, log_path, junit, result = sys.argv[1:]
+    arch, status, log_path, junit = sys.argv[1:]
+    found = results.Run(f'kunit-{arch}')
     log = read(log_path)
-    passed, failed, skipped = cases(junit)
+    add_cases(found, junit)
     config = pathlib.Path(log_path).with_name('.config')
     wrong = list(complaints(log, config))
-    if not passed and not failed:
+    failed = [check.name for check in found.checks if check.verdict == results.FAILED]
+    if not found.count(results.PASSED) and not failed:
         wrong.append('no test case ran')
     if status != '0' and not failed and not wrong:
         wrong.append(f'kunit.py ended with status {status}')
@@ -85,12 +84,9 @@ def main():
         print(f'    {arch}: {text}')
     if wrong:
         print(f'    {arch}: the kernel\'s output is in {os.path.relpath(log_path)}')
-    print(f'    {arch}: {len(passed)} passed, {len(failed)} failed, '
-          f'{len(skipped)} skipped; {os.path.relpath(junit)}')
-    with open(result, 'w', encoding='ascii') as file:
         # A run that is unsound counts as one more failure.
-        print(len(passed), len(failed) + bool(wrong), file=file)
-    return 1 if failed or wrong else 0
+        found.check('the run as a whole', '\n'.join(wrong))
+    return found.conclude(f'{found.count(results.SKIPPED)} skipped')
 
 
 if __name__ == '__main__':
