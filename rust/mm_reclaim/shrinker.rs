@@ -94,8 +94,8 @@ impl ShrinkerRef {
         }
     }
 
-    /// Warns that the shrinker has objects though its bit is clear. There is no such warning without
-    /// the oracle.
+    /// Warns that the shrinker has objects though its bit is clear. Without the oracle, there is no
+    /// such warning.
     pub(crate) fn warn_not_empty(&self, target: &Target<'_>, count: usize) {
         #[cfg(CONFIG_MEMCG_SHRINKER_RUST_VERIFY)]
         // SAFETY: The memcg and the shrinker are valid as long as `target` and `self`.
