@@ -1,135 +1,190 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The bench: boots each kernel in QEMU and compares what reclaim costs them.
+"""What `make bench` measures: N groups with a mount and a file each, on stock, on this
+project, and on a kernel of ours that ignores its maps. N="250 500" takes these sizes.
 
-Within each round every arm is measured at every N, each time in a guest of its
-own, and the order of the arms is another one in each round.
+Calls and memory decide, at all sizes; see goals.py.
 """
 
-import argparse
+import math
 import os
+import statistics
 
-from harness import arms, measuring, qemu, report, results, selection, session
-from harness.common import LOGS, QUICK, main, shown
-from harness.kernels import ARMS
-from harness.stats import METRICS
+from harness import scenario_bench
+from harness.common import BenchError, main
+from harness.goals import maps, maps_by_size, no_more, not_slower, ratio_goal, verdict
+from harness.scenario import Case, Scenario, named
+from harness.stats import MEMORY, calls, ms
 
-# What the goals are about.
-COMPARED = ("stock", "rust")
-# One drop_caches makes N * N calls in this arm.
-BEARABLE = {"exhaustive": 1000}
-
-
-def parse_options():
-    sizes = "250,500" if QUICK else "250,500,1000,2000,4000"
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--n", metavar="N[,N...]",
-                        default=os.environ.get("N") or sizes,
-                        help="groups and mounts (default: %(default)s; the "
-                             "variables N and QUICK=1 change that)")
-    parser.add_argument("--rounds", type=int, default=1 if QUICK else 5,
-                        help="default: %(default)s")
-    # What decides needs no second run of stock.
-    parser.add_argument("--arms", default="stock,rust,exhaustive" if QUICK else
-                        "stock,again,rust,exhaustive",
-                        help="default: %(default)s")
-    parser.add_argument("--memory", type=int, metavar="MIB",
-                        help="of every guest (default: 2048, 4096 if an N is "
-                             "above 2000)")
-    parser.add_argument("--cpus", type=int, default=2,
-                        help="of every guest (default: %(default)s)")
-    parser.add_argument("--accel", choices=("auto", "kvm", "tcg"),
-                        default="auto",
-                        help="auto is KVM if a guest boots under it, else TCG")
-    parser.add_argument("--budget", type=int, default=150, metavar="SECONDS",
-                        help="an arm whose guest took longer is not run at a "
-                             "larger N (default: %(default)s)")
-    parser.add_argument("--from-home", action="store_true",
-                        help="join each group from the first one, which leaves "
-                             "no object in it that drop_caches cannot free")
-    parser.add_argument("--exhaustive-max", type=int, metavar="N",
-                        default=BEARABLE["exhaustive"],
-                        help="largest N of the exhaustive arm (default: "
-                             "%(default)s)")
-    selection.add_option(parser, "sizes and arms")
-    options = parser.parse_args()
-    try:
-        options.n = sorted({int(n) for n in options.n.replace(",", " ").split()})
-    except ValueError:
-        parser.error("--n takes numbers, separated by commas")
-    if not options.n or options.n[0] < 1 or options.rounds < 1:
-        parser.error("--n and --rounds start at 1")
-    options.arms = session.choose_arms(parser, options.arms, ARMS)
-    if options.memory is None:
-        options.memory = 4096 if options.n[-1] > 2000 else 2048
-    return options
+# Of the 2018 series, which the goals for times are about.
+N = 4000
+LINEAR = 1.3  # a slope of 2 is quadratic
+LINEAR_FROM = 1000
+# One drop_caches makes N * N calls in the arm exhaustive.
+BEARABLE = 1000
 
 
-def describe(options, machine, results):
-    return {
-        **session.describe(machine.accel, results[0], options.arms,
-                           options.rounds),
-        "guest_cpus": machine.cpus, "guest_memory_mib": machine.memory,
-        "from_home": options.from_home,
-    }
+def sizes(quick):
+    text = os.environ.get("N") or ("250,500" if quick else "250,500,1000,2000,4000")
+    words = text.replace(",", " ").split()
+    if not words or not all(word.isdecimal() and int(word) for word in words):
+        raise BenchError(f"N takes numbers from 1 on, and not \"{text}\"")
+    return sorted(set(map(int, words)))
 
 
-def plan(options):
-    """Yields round, N and arm in the order in which they run."""
-    for number in range(1, options.rounds + 1):
-        for size, n in enumerate(options.n):
-            for arm in session.rotated(options.arms, number + size - 1):
-                yield number, n, arm
+def cases(quick):
+    found = sizes(quick)
+    return [Case(f"N = {n}", n, (), 4096 if found[-1] > 2000 else 2048,
+                 timeout=180 + n // 5, line="flat",
+                 left_out=("exhaustive",) if n > BEARABLE else ()) for n in found]
 
 
-def why_not(arm, n, options, results):
-    """Why this arm is not measured at this N, or None."""
-    if arm.name == "exhaustive" and n > options.exhaustive_max:
-        return (f"{arm.name} at N = {n}: it would make {n * n} calls in every "
-                f"drop_caches (--exhaustive-max {options.exhaustive_max})")
-    slow = min((result["n"] for result in results if result["arm"] == arm.name and
-                result["guest_seconds"] > options.budget), default=n)
-    if n > slow:
-        return (f"{arm.name} at N = {n}: a guest with N = {slow} took "
-                f"longer than {options.budget} s (--budget)")
-    return None
+def once(name):
+    return lambda r: ms(r["ns"][name])
 
 
-def guest_of(options, machine, initrd, number, n, arm):
-    return measuring.Guest(
-        f"round {number}/{options.rounds}, N = {n}, {arm.name}",
-        lambda: arms.boot(arm, machine, initrd, n, f"round{number}-n{n}-{arm.name}",
-                          ["--from-home"] if options.from_home else []),
-        {"round": number}, lambda results: why_not(arm, n, options, results),
-        lambda result: f"{result['guest_seconds']:.1f} s, idle drop_caches "
-                       f"{METRICS['idle2'][2](result):.3f} ms")
+def usual(name, first=0):
+    """The median of the calls from this one on."""
+    def value(result):
+        values = result["ns"][name][first:]
+        return ms(statistics.median(values)) if values else None
+    return value
 
 
-def bench():
-    options = parse_options()
-    guard, initrd, accel = session.begin(options, "round*")
-    machine = qemu.Machine(accel, options.memory, options.cpus)
-    print(f"{accel}, guests with {machine.cpus} CPUs and {machine.memory} MiB; "
-          f"consoles: {shown(LOGS)}/", flush=True)
+def nth(number):
+    return lambda r: ms(r["ns"]["drop3"][number])
 
-    found = results.Run("bench", [arm.kernel for arm in options.arms], "report")
 
-    def save(measured):
-        return found.save(report.build(
-            measured, describe(options, machine, measured.results)))
+def exponent(table, arm, cases):
+    """The slope of an idle drop_caches against N in a log-log plot."""
+    found = [(case.n, table.spread(arm, case.label, "idle2")) for case in cases
+             if case.n >= LINEAR_FROM]
+    points = [(math.log(n), math.log(spread["median"])) for n, spread in found
+              if spread and spread["median"] > 0]
+    return statistics.linear_regression(*zip(*points)).slope if len(points) > 1 else None
 
-    measured = measuring.measure("bench", [
-        guest_of(options, machine, initrd, *step) for step in selection.chosen(
-            options, list(plan(options)), lambda step: f"N = {step[1]}, {step[2].name}")],
-        options.arms, save)
-    content = save(measured)
-    text = report.text(content)
-    print("\n" + text)
-    session.plot("plot", found.path)
-    session.judge(found, content["goals"], options.arms, COMPARED, measured.failed)
-    found.publish(content, text, [found.path.with_suffix(".svg")])
-    guard.close()
-    return session.status(found)
 
+def linear(table, cases):
+    slope, stock = (exponent(table, arm, cases) for arm in ("rust", "stock"))
+    return {"goal": f"from N = {LINEAR_FROM}: drop_caches 2 close to linear in N "
+                    f"(below N^{LINEAR})", "decides": False,
+            "found": "-" if slope is None or stock is None else
+                     f"N^{slope:.2f} (stock: N^{stock:.2f})",
+            "verdict": verdict(slope, slope is not None and slope < LINEAR)}
+
+
+def each_called(table, at, n):
+    found = table.spread("exhaustive", at, "calls")
+    return {"goal": f"{at}: without maps each shrinker is called for each group, "
+                    f"{n * n} times or more", "decides": True,
+            "found": "-" if not found else f"{found['min']:.0f} calls",
+            "verdict": verdict(found, found and found["min"] >= n * n)}
+
+
+def drops_goals(table, cases):
+    found = []
+    for case in cases:
+        at = case.label
+        found.append(no_more(table, at, f"{at}: calls of do_shrink_slab in an idle "
+                             "drop_caches", "calls", "calls"))
+        if table.has("exhaustive", at):
+            found.append(each_called(table, at, case.n))
+        if case.n == N:
+            found += [
+                *(ratio_goal(table, at, f"{at}: {what} at least 12 times faster", metric,
+                             12, "faster") for what, metric in (
+                    ("idle drop_caches 2", "idle2"),
+                    ("drop_caches 2, nothing left at all", "empty2"))),
+                linear(table, cases),
+                not_slower(table, at, f"{at}: creating groups not slower", "create"),
+                ratio_goal(table, at, f"{at}: mounting faster (stock grows its maps)",
+                           "mount", 1.0, "faster"),
+                not_slower(table, at, f"{at}: first drop_caches 3 (real work) not slower",
+                           "first3")]
+    return found
+
+
+def maps_goals(table, cases):
+    found = []
+    for case in cases:
+        found += maps_by_size(table, case.label, case.n)
+        if case.n == N:
+            found.append(maps(table, case.label, f"{case.label}: memory for shrinker "
+                              "maps at least 20 times smaller", 20))
+    return found
+
+
+def doubts(result):
+    """What would make the calls of a guest mean something else."""
+    n = result["n"]
+    total, supers = (calls(result, name) for name in
+                     ("do_shrink_slab", "super_cache_count"))
+    if total is None:
+        why = next((probe["unavailable"] for probe in result["calls"]
+                    if "unavailable" in probe), "probes were missed")
+        yield f"calls of do_shrink_slab not counted: {why}"
+    elif total < n:
+        yield f"only {total} calls of do_shrink_slab, but the root has more shrinkers"
+    elif supers is not None and total < supers:
+        yield (f"do_shrink_slab is inlined somewhere: {total} calls, but {supers} of "
+               "super_cache_count")
+    elif result["arm"] == "exhaustive" and total < n * n:
+        yield f"only {total} calls, so not every shrinker was called for every group"
+    hits = [probe["hits"] for probe in result["calls"] if "hits" in probe]
+    if any(len(set(both)) > 1 for both in hits):
+        yield f"the slab was not idle: two drops made {' and '.join(map(str, hits))} calls"
+
+
+def maps_doubts(result):
+    if result["implementation"] == "rust" and not MEMORY["own"][2](result):
+        yield "no cache of our own in /proc/slabinfo, so the memory of the maps is not known"
+
+
+SCENARIOS = named((
+    Scenario(
+        "drops", "drop_caches, and groups that come and go",
+        "A time of drop_caches is that of one write(2); those of \"later calls\", \"all "
+        "dropped\" and \"nothing left\" are medians of the calls in one guest. \"All "
+        "dropped\" is after five drops, which leave one kernfs dentry in each group that "
+        "drop_caches never frees; \"nothing left\" is after that has been taken away "
+        "through the shrinkers' debugfs files. The arm exhaustive is measured up to N = "
+        f"{BEARABLE}: it makes N * N calls in each drop_caches. Published in 2018, for "
+        "five calls of `echo 3 > /proc/sys/vm/drop_caches` at N = 4000 on other hardware, "
+        "with a clock that shows 10 ms: 13780, 5600, 5480, 8350 and 8350 ms before, 1100 "
+        "and four times 10 ms after (Kirill Tkhai, \"Improve shrink_slab() scalability\", "
+        "June 2018: cover letter, and commit message of the last patch).",
+        {"idle2": ("drop_caches 2, all dropped", "ms", usual("drop2")),
+         "empty2": ("drop_caches 2, nothing left at all", "ms", usual("empty2")),
+         "first3": ("drop_caches 3, first call", "ms", nth(0)),
+         "later3": ("drop_caches 3, later calls", "ms", usual("drop3", 1)),
+         **{f"call{i}": (f"- call {i}", "ms", nth(i - 1)) for i in range(2, 6)},
+         **{name: (label, "ms", once(name)) for name, label in (
+             ("create", "create the groups"),
+             ("mount", "join, mount, create a file"),
+             ("mount_calls", "- of it in mount(2)"),
+             ("mount_max", "- slowest mount(2)"),
+             ("unmount", "unmount"),
+             ("remove", "remove the groups"),
+             ("drain", "- until they are gone"))},
+         "calls": ("do_shrink_slab calls, idle", "",
+                   lambda r: calls(r, "do_shrink_slab")),
+         "super_calls": ("- of file systems", "",
+                         lambda r: calls(r, "super_cache_count"))},
+        drops_goals, cases, plot="lines", plotted=("idle2", "empty2"), doubts=doubts),
+    Scenario(
+        "maps", "Memory",
+        "In the same guests, when all is dropped: above the level before there were "
+        "groups.",
+        MEMORY, maps_goals, source="drops", plot="lines", plotted=("maps", "sunreclaim"),
+        doubts=maps_doubts),
+))
+
+NOTES = """\
+Median (minimum to maximum) over the rounds, each in a guest of its own. Ratios
+are those within each round; above 1 is in favour of this project."""
+
+BENCH = scenario_bench.Bench(
+    "bench", "The bench: boots each kernel in QEMU and compares what reclaim costs them.",
+    SCENARIOS, ("stock", "rust"), (), NOTES, rounds=(5, 1), beside=("exhaustive",))
 
 if __name__ == "__main__":
-    main(bench)
+    main(lambda: scenario_bench.run(BENCH))

@@ -7,8 +7,6 @@ reported only. How far two runs of one kernel differ is measured in the same run
 by the arm "again", which is stock once more: what is less than that is noise.
 """
 
-N = 4000
-LINEAR = 1.3  # a slope of 2 is quadratic
 # Of maps, for each group that had one object: a unit, and a table on each node.
 GROUP_KIB = 2.1
 # Whole slabs are counted: of two caches, each CPU of a guest may have one that is
@@ -43,12 +41,6 @@ def ratio_goal(table, at, text, metric, least, word, arm="rust", decides=False):
     value = ratio and ratio["min" if decides else "median"]
     return {"goal": text, "found": times(ratio, word), "decides": decides,
             "verdict": verdict(ratio, ratio and value >= least)}
-
-
-def at_least(table, name, metric, least, word):
-    return ratio_goal(table, N,
-                      f"N = {N}: {name} at least {least} times {word}",
-                      metric, least, word)
 
 
 def at_most(table, at, text, metric, most, unit, arm="rust"):
@@ -113,57 +105,6 @@ def not_slower(table, at, text, metric, word="the time of stock", arm="rust",
     return {"goal": text, "decides": False,
             "found": times(ratio, word) + noise_text(noise),
             "verdict": noisy(ratio and ratio["median"], limit, noise)}
-
-
-def linear(table):
-    slope = table.exponent("rust", "idle2") if N in table.sizes else None
-    stock = table.exponent("stock", "idle2") if N in table.sizes else None
-    found = "-"
-    if slope is not None and stock is not None:
-        found = f"N^{slope:.2f} (stock: N^{stock:.2f})"
-    return {"goal": f"from N = 1000: drop_caches 2 close to linear in N "
-                    f"(below N^{LINEAR})",
-            "found": found, "decides": False,
-            "verdict": verdict(slope, slope is not None and slope < LINEAR)}
-
-
-def counts(table):
-    """Those that decide, at each size."""
-    found = []
-    for n in table.sizes:
-        found.append(no_more(table, n, f"N = {n}: calls of do_shrink_slab in an "
-                             "idle drop_caches", "calls", "calls"))
-        found += [{**goal, "goal": f"N = {goal['goal']}"}
-                  for goal in maps_by_size(table, n, n)]
-        if table.has("exhaustive", n):
-            calls = table.spread("exhaustive", n, "calls")
-            found.append({
-                "goal": f"N = {n}: without maps each shrinker is called for each "
-                        f"group, {n * n} times or more",
-                "found": "-" if not calls else f"{calls['min']:.0f} calls",
-                "decides": True,
-                "verdict": verdict(calls, calls and calls["min"] >= n * n)})
-    return found
-
-
-def check(table):
-    found = counts(table)
-    if N not in table.sizes:
-        return found
-    return [
-        *found,
-        at_least(table, "idle drop_caches 2", "idle2", 12, "faster"),
-        at_least(table, "drop_caches 2, nothing left at all", "empty2", 12,
-                 "faster"),
-        linear(table),
-        maps(table, N, f"N = {N}: memory for shrinker maps at least 20 times "
-             "smaller", 20),
-        not_slower(table, N, f"N = {N}: creating groups not slower", "create"),
-        ratio_goal(table, N, f"N = {N}: mounting faster (stock grows its maps)",
-                   "mount", 1.0, "faster"),
-        not_slower(table, N, f"N = {N}: first drop_caches 3 (real work) not "
-                   "slower", "first3"),
-    ]
 
 
 def deciding(found, choice, compared):

@@ -20,9 +20,7 @@ class Guest:
     name: str  # with its round
     boot: Callable  # returns the result
     more: dict  # that the result gets
-    # From the results so far, why it is not measured, or nothing.
-    why_not: Callable = lambda results: None
-    said: Callable = lambda result: f"{result['guest_seconds']:.1f} s"
+    why_not: str = ""  # it is measured, or nothing
 
 
 @dataclasses.dataclass
@@ -46,11 +44,10 @@ def measure(tool, guests, choice, save=lambda measured: None):
     measured = Measured()
     progress = Progress(tool, [guest.name for guest in guests])
     for guest in guests:
-        why = guest.why_not(measured.results)
-        if why:
+        if guest.why_not:
             progress.skip(guest.name)
-            if why not in measured.skipped:
-                measured.skipped.append(why)
+            if guest.why_not not in measured.skipped:
+                measured.skipped.append(guest.why_not)
             continue
         result = kept.get(guest.name)
         if result:
@@ -64,7 +61,7 @@ def measure(tool, guests, choice, save=lambda measured: None):
                 progress.done(f"FAILED: {error}", counts=False)
                 measured.failed.append(f"{guest.name}: {error.why}")
                 continue
-            progress.done(guest.said(result))
+            progress.done(f"{result['guest_seconds']:.1f} s")
             result.update(guest.more)
             kept.keep(guest.name, result)
         measured.results.append(result)

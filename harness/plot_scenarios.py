@@ -10,7 +10,9 @@ import json
 import pathlib
 import sys
 
-from harness.plot import STYLE, finish, pyplot, write
+from matplotlib import pyplot
+
+from harness.plot import STYLE, finish, write
 from harness.plot_samples import over_time
 
 # Of the depths, one point each; the colour is the arm's.
@@ -58,12 +60,13 @@ def lines_of(found):
 def against_n(figure, found):
     axes = figure.subplots()
     metric, *others = found["plotted"]
+    name = found["metrics"][metric]["label"]
     lines = lines_of(found)
     for arm, style in STYLE.items():
         for i, (line, cases) in enumerate(lines.items()):
             draw_points(axes, [(n, spread_of(found, label, arm, metric))
                                for n, label in cases], style,
-                        f"{style['label']}, {line}",
+                        f"{style['label']}, {line if len(lines) > 1 else name}",
                         DEPTHS[(i - 1) % len(DEPTHS)] if i else None)
         for other in others:
             draw_points(axes, [(n, spread_of(found, label, arm, other))

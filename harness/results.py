@@ -62,8 +62,8 @@ def described(kernels):
 class Run:
     """One run of a program."""
 
-    def __init__(self, tool, kernels=(), stem=None):
-        self.tool, self.stem = tool, stem or tool
+    def __init__(self, tool, kernels=()):
+        self.tool = tool
         self.checks = []
         self.head = {
             "schema": SCHEMA, "tool": tool,
@@ -85,7 +85,7 @@ class Run:
 
     @property
     def path(self):
-        return OUT / f"{self.stem}.json"
+        return OUT / f"{self.tool}.json"
 
     def save(self, content):
         """What is known so far. Returns it."""

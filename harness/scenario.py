@@ -20,6 +20,7 @@ class Case:
     kernel: tuple = ()
     timeout: int = 300
     line: str = ""          # in a plot against N: which line it is on
+    left_out: tuple = ()    # arms that would take too long
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,12 +29,14 @@ class Scenario:
     name: str
     title: str
     about: str
-    metrics: dict           # as stats.METRICS
+    metrics: dict           # as stats.MEMORY
     goals: Callable         # of a Table and its cases
     cases: Callable = None  # of `quick`; None: those of the scenario `source`
     source: str = ""
     plot: str = "bars"      # the kind of plot, see plot_scenarios.py
     plotted: tuple = ()     # the metrics in it
+    # Of a guest's result, what makes it doubtful.
+    doubts: Callable = lambda result: ()
 
 
 def series(name):

@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Callable
 
 from harness import (
-    arms, measuring, qemu, results, scenario_report, selection, session)
+    arms, measuring, page, qemu, results, scenario_report, selection, session)
 from harness.common import LOGS, OUT, QUICK, BenchError, shown
 
 MEMORY_MAX = 16384
@@ -33,6 +33,7 @@ class Bench:
     initramfs: Callable = None  # returns the path of another one than usual
     disks: Callable = tuple  # returns what the guests have
     rounds: tuple = (3, 1)  # by default, and if it is to be quick
+    beside: tuple = ()      # arms that are measured, and need not be
 
 
 def shown_by(bench, name):
@@ -51,7 +52,8 @@ def parse_options(bench):
     others = "".join(f"; there is {name}, too, once 'make kernel "
                      f"VARIANT={name}' built it" for name in bench.others)
     # What decides needs no second run of stock; what times are worth does.
-    default = bench.arms if QUICK else (bench.arms[0], TWIN, *bench.arms[1:])
+    default = (bench.arms[0], *(() if QUICK else (TWIN,)), *bench.arms[1:],
+               *bench.beside)
     parser.add_argument("--arms", default=",".join(default),
                         help=f"default: %(default)s{others}")
     parser.add_argument("--cpus", type=int, default=2,
@@ -64,11 +66,10 @@ def parse_options(bench):
                         default="auto",
                         help="auto is KVM if a guest boots under it, else TCG")
     options = parser.parse_args()
-    options.quick = QUICK
     if options.rounds < 1 or options.cpus < 1:
         parser.error("--rounds and --cpus start at 1")
     options.arms = session.choose_arms(parser, options.arms,
-                                       (*bench.arms, TWIN, *bench.others))
+                                       (*bench.arms, TWIN, *bench.beside, *bench.others))
     options.cases = selection.chosen(options, [
         (name, case) for name, scenario in bench.scenarios.items() if scenario.cases
         for case in scenario.cases(QUICK)],
@@ -108,7 +109,8 @@ def plan(options):
     for number in range(1, options.rounds + 1):
         for turn, (name, case) in enumerate(options.cases):
             for arm in session.rotated(options.arms, number + turn - 1):
-                yield number, name, case, arm
+                if arm.name not in case.left_out:
+                    yield number, name, case, arm
 
 
 def log_name(bench, number, name, case, arm):
@@ -129,7 +131,7 @@ def guest_of(bench, options, accel, limit, initrd, disks, step):
     return measuring.Guest(
         f"round {number}/{options.rounds}, {name}, {case.label}, {arm.name}", boot,
         {"round": number, "case": case.label, "memory_mib": memory, "from": name},
-        lambda results: why)
+        why)
 
 
 def run(bench):
@@ -149,8 +151,7 @@ def run(bench):
         machine = session.describe(accel, measured.results[0], options.arms,
                                    options.rounds)
         machine["guest_cpus"] = options.cpus
-        return found.save(scenario_report.build(measured, machine, options,
-                                                bench.scenarios))
+        return found.save(scenario_report.build(measured, machine, options))
 
     measured = measuring.measure(bench.name, [
         guest_of(bench, options, accel, limit, initrd, disks, step)
@@ -160,8 +161,8 @@ def run(bench):
     print("\n" + text)
     for old in OUT.glob(f"{bench.name}-*.[ps][nv]g"):
         old.unlink()
-    session.plot("plot_scenarios", found.path)
-    session.judge(found, scenario_report.all_goals(content), options.arms, bench.arms,
+    session.plot(found.path)
+    session.judge(found, page.goals_of(content), options.arms, bench.arms,
                   [*measured.failed, *(() if options.memory_max else measured.skipped)])
     found.publish(content, text, sorted(OUT.glob(f"{bench.name}-*.svg")))
     guard.close()

@@ -1,28 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0
 """Turns the results of a bench with scenarios into JSON and tables."""
 
-from harness.kernels import ARMS
+from harness.common import QUICK
 from harness.goals import factor
-from harness.report import (
-    coarse_clock, describe_host, goal_table, join, markdown, metric_row, summarize)
+from harness.kernels import ARMS
+from harness.report import cell, describe_host, goal_table, join, markdown, number
 from harness.stats import Table
 
 
 def table_of(scenario, results):
     source = scenario.source or scenario.name
     table = Table([result for result in results if result["from"] == source],
-                  scenario.metrics, "case")
+                  scenario.metrics)
     # Not as they took turns.
     table.arms.sort(key=list(ARMS).index)
     return table
-
-
-def ratio_cell(ratio):
-    if not ratio:
-        return "-"
-    text = factor(ratio["median"])
-    low, high = factor(ratio["min"]), factor(ratio["max"])
-    return text if low == high else f"{text} ({low} to {high})"
 
 
 def scenario_table(table):
@@ -32,34 +24,38 @@ def scenario_table(table):
     only = table.sizes[0] if len(table.sizes) == 1 else ""
     rows = [[only, *table.arms, *(f"stock / {arm}" for arm in compare)]]
     for case in table.sizes:
-        for metric in table.metrics:
-            row = metric_row(table, case, metric)
-            if all(text == "-" for text in row[1:]):
+        for metric, (label, unit, _) in table.metrics.items():
+            cells = [cell(table.spread(arm, case, metric),
+                          lambda value, unit=unit: number(value, unit))
+                     for arm in table.arms]
+            if set(cells) == {"-"}:
                 continue
-            if not only:
-                row[0] = f"{case}: {row[0]}"
-            row += [ratio_cell(table.ratio("stock", arm, case, metric))
-                    for arm in compare]
-            rows.append(row)
+            rows.append([f"{'' if only else f'{case}: '}{label}{unit and ', '}{unit}",
+                         *cells, *(cell(table.ratio("stock", arm, case, metric), factor)
+                                   for arm in compare)])
     return markdown(rows)
 
 
-def doubts_of(result):
-    if not result["series"].get("emptied", [1])[0] and result["from"] in (
-            "idle", "busy", "hot", "pressure", "largest"):
-        yield "something may have been left to reclaim"
-    yield from coarse_clock(result)
-    if result["series"].get("not_dropped", [0])[0]:
-        yield (f"{result['series']['not_dropped'][0]} groups had objects left "
-               "after the drops")
+def doubts(result, scenarios):
+    """What would make the figures of a guest mean something else."""
+    if result["clock"]["step_ns"] > 100000:
+        yield f"the guest's clock steps {result['clock']['step_ns']} ns"
+    for scenario in scenarios:
+        if (scenario.source or scenario.name) == result["from"]:
+            yield from scenario.doubts(result)
 
 
-def all_goals(report):
-    return [goal for found in report["scenarios"].values()
-            for goal in found["goals"]]
+def summarize(table):
+    """Spreads and ratios of all metrics, by case."""
+    return {case: {
+        "arms": {arm: {metric: table.spread(arm, case, metric)
+                       for metric in table.metrics}
+                 for arm in table.arms if table.has(arm, case)},
+        "stock_over_rust": {metric: table.ratio("stock", "rust", case, metric)
+                            for metric in table.metrics}} for case in table.sizes}
 
 
-def build(measured, machine, options, scenarios):
+def build(measured, machine, options):
     """The content of the JSON file. Goals are those of the cases that were
     chosen, measured or not."""
     found, results = {}, measured.results
@@ -79,11 +75,11 @@ def build(measured, machine, options, scenarios):
             "goals": scenario.goals(table, cases) if cases else [],
             "summary": summarize(table),
         }
-    return {"machine": machine, "quick": options.quick, "scenarios": found,
+    return {"machine": machine, "quick": QUICK, "scenarios": found,
             "skipped": measured.skipped, "failed": measured.failed,
             "doubts": [*measured.doubts(), *(f"{result['arm']}, {result['case']}, round "
                        f"{result['round']}: {doubt}" for result in results
-                       for doubt in doubts_of(result))],
+                       for doubt in doubts(result, options.scenarios))],
             "results": results}
 
 

@@ -94,13 +94,13 @@ def rotated(choice, turn):
     return choice[shift:] + choice[:shift]
 
 
-def plot(name, path):
+def plot(path):
     """matplotlib may be there for the system's Python only."""
     output = ""
     for python in dict.fromkeys((sys.executable, "/usr/bin/python3")):
         if not os.access(python, os.X_OK):
             continue
-        result = subprocess.run([python, "-m", f"harness.{name}", str(path)],
+        result = subprocess.run([python, "-m", "harness.plot_scenarios", str(path)],
                                 capture_output=True, text=True, check=False, cwd=ROOT)
         if not result.returncode:
             return

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """From the results of single guests to medians, ranges and ratios."""
 
-import math
 import re
 import statistics
 
@@ -39,56 +38,25 @@ def calls(result, symbol):
     return sum(counts) if counts else None
 
 
-def no_caches(result):
-    """Without /proc/slabinfo there is no figure, rather than a zero."""
-    return not result["memory"]["start"]["caches"]
-
-
 def ms(nanoseconds):
     return nanoseconds / 1e6
 
 
+def cached(*patterns):
+    """Without /proc/slabinfo there is no figure, rather than a zero."""
+    return lambda r: growth(r, lambda m: caches(m, *patterns)) \
+        if r["memory"]["start"]["caches"] else None
+
+
 # name: (label, unit, function of one guest's result)
-METRICS = {
-    "idle2": ("drop_caches 2, all dropped", "ms",
-              lambda r: ms(statistics.median(r["ns"]["drop2"]))),
-    "empty2": ("drop_caches 2, nothing left at all", "ms",
-               lambda r: ms(statistics.median(r["ns"]["empty2"]))
-               if r["ns"]["empty2"] else None),
-    "first3": ("drop_caches 3, first call", "ms",
-               lambda r: ms(r["ns"]["drop3"][0])),
-    "later3": ("drop_caches 3, later calls", "ms",
-               lambda r: ms(statistics.median(r["ns"]["drop3"][1:]))),
-    "create": ("create the groups", "ms", lambda r: ms(r["ns"]["create"])),
-    "mount": ("join, mount, create a file", "ms",
-              lambda r: ms(r["ns"]["mount"])),
-    "mount_calls": ("- of it in mount(2)", "ms",
-                    lambda r: ms(r["ns"]["mount_calls"])),
-    "mount_max": ("- slowest mount(2)", "ms",
-                  lambda r: ms(r["ns"]["mount_max"])),
-    "unmount": ("unmount", "ms", lambda r: ms(r["ns"]["unmount"])),
-    "remove": ("remove the groups", "ms", lambda r: ms(r["ns"]["remove"])),
-    "drain": ("- until they are gone", "ms", lambda r: ms(r["ns"]["drain"])),
-    "maps": ("kmalloc-1k and own caches", "MiB",
-             lambda r: None if no_caches(r) else
-             growth(r, lambda m: caches(m, KMALLOC_1K, OWN_CACHE))),
-    "kmalloc1k": ("- of it kmalloc-1k", "MiB",
-                  lambda r: None if no_caches(r) else
-                  growth(r, lambda m: caches(m, KMALLOC_1K))),
-    "own": ("- of it own caches", "MiB",
-            lambda r: None if no_caches(r) else
-            growth(r, lambda m: caches(m, OWN_CACHE))),
-    "kmalloc": ("all kmalloc and own caches", "MiB",
-                lambda r: None if no_caches(r) else
-                growth(r, lambda m: sum(m["caches"].values()))),
-    "sunreclaim": ("SUnreclaim", "MiB",
-                   lambda r: growth(r, lambda m: m["sunreclaim"])),
+MEMORY = {
+    "maps": ("kmalloc-1k and own caches", "MiB", cached(KMALLOC_1K, OWN_CACHE)),
+    "kmalloc1k": ("- of it kmalloc-1k", "MiB", cached(KMALLOC_1K)),
+    "own": ("- of it own caches", "MiB", cached(OWN_CACHE)),
+    "kmalloc": ("all kmalloc and own caches", "MiB", cached(re.compile(""))),
+    "sunreclaim": ("SUnreclaim", "MiB", lambda r: growth(r, lambda m: m["sunreclaim"])),
     "slab": ("Slab", "MiB", lambda r: growth(r, lambda m: m["slab"])),
     "percpu": ("Percpu", "MiB", lambda r: growth(r, lambda m: m["percpu"])),
-    "calls": ("do_shrink_slab calls, idle", "",
-              lambda r: calls(r, "do_shrink_slab")),
-    "super_calls": ("- of file systems", "",
-                    lambda r: calls(r, "super_cache_count")),
 }
 
 
@@ -101,13 +69,13 @@ def spread(values):
 
 
 class Table:
-    """All the results of one run, by arm, size (N, or `key`) and round."""
+    """All the results of one run, by arm, case and round."""
 
-    def __init__(self, results, metrics=METRICS, key="n"):
+    def __init__(self, results, metrics):
         self.by = {}
         self.metrics = metrics
         for result in results:
-            place = (result["arm"], result[key])
+            place = (result["arm"], result["case"])
             self.by.setdefault(place, {})[result["round"]] = result
         # As they were measured: the smallest first.
         self.sizes = list(dict.fromkeys(n for _, n in self.by))
@@ -140,14 +108,3 @@ class Table:
         taken from two guests with the same kernel; None if it was not."""
         ratio = self.ratio(arm, twin, n, metric)
         return ratio and max(max(value, 1 / value) for value in ratio["values"])
-
-    def exponent(self, arm, metric, low=1000):
-        """The slope against N in a log-log plot, over the N from `low`."""
-        points = []
-        for n in self.sizes:
-            found = self.spread(arm, n, metric) if n >= low else None
-            if found and found["median"] > 0:
-                points.append((math.log(n), math.log(found["median"])))
-        if len(points) < 2:
-            return None
-        return statistics.linear_regression(*zip(*points)).slope

@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Turns the counts of `make bench-profile` into profile.json and tables.
-
-As a program: `python3 -m bench.profile.report profile.json` prints the tables again.
-"""
+"""Turns the counts of `make bench-profile` into profile.json and tables."""
 
 from bench.profile.counting import ICOUNT, OPERATIONS, SIBLINGS
 from harness.goals import factor, verdict
-from harness.report import describe_host, goal_table, join, markdown, show
+from harness.report import describe_host, goal_table, join, markdown
 
 TOP = 25
 HELPER = "rust_helper_"
@@ -101,7 +98,7 @@ def build(results, machine):
                                 for key in ("counted", "sections", "longest")}
                 for result in results if iterate in measured}
     return {
-        "machine": machine, "skipped": [], "doubts": [],
+        "machine": machine, "skipped": [], "failed": [], "doubts": [],
         "operations": {operation.name: operation.title
                        for operation in operations},
         "summary": summary, "sections": sections,
@@ -178,7 +175,3 @@ def text(report):
         parts.append(f"## {title.removeprefix('- of it ')}\n\n"
                      + function_table(report, name))
     return join(parts, report)
-
-
-if __name__ == "__main__":
-    show(text)
