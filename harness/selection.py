@@ -9,74 +9,39 @@ import sys
 
 from harness.common import BenchError, main
 
-WORD = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([()])|([^\s()"']+))""")
-
-
-def words(expression):
-    """Pairs of a kind and a text."""
-    at, found = 0, []
-    while expression[at:].strip():
-        match = WORD.match(expression, at)
-        if not match:
-            raise BenchError(f"-k: a quote in \"{expression}\" has no end")
-        at = match.end()
-        quoted = match[1] if match[1] is not None else match[2]
-        plain = match[3] or match[4]
-        if quoted is not None:
-            found.append(("word", quoted))
-        elif plain in ("and", "or", "not", "(", ")"):
-            found.append((plain, plain))
-        else:
-            found.append(("word", plain))
-    return found
+# Quoted, an operator or a parenthesis, or a plain word.
+TOKEN = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([()]|(?:and|or|not)\b(?![^\s()"']))"""
+                   r"""|([^\s()"']+))""")
+# To Python, a call or a tuple.
+NO_EXPRESSION = re.compile(r"[\d)] \(|\( \)")
 
 
 class Expression:
-    """Whether a name matches is what it returns when called."""
+    """Whether a name matches is what it returns when called. To Python, the words are
+    variables."""
 
     def __init__(self, text):
-        self.text, self.left = text, words(text)
-        self.matches = self.any_of() if self.left else lambda name: True
-        if self.left:
-            self.wrong()
-
-    def wrong(self):
-        raise BenchError(f"-k: \"{self.text}\" is no expression, such as "
-                         "\"v1 and not (mglru or 'no memory')\"")
-
-    def take(self, *kinds):
-        if self.left and self.left[0][0] in kinds:
-            return self.left.pop(0)
-        return None
-
-    def any_of(self):
-        parts = [self.all_of()]
-        while self.take("or"):
-            parts.append(self.all_of())
-        return lambda name: any(part(name) for part in parts)
-
-    def all_of(self):
-        parts = [self.one()]
-        while self.take("and"):
-            parts.append(self.one())
-        return lambda name: all(part(name) for part in parts)
-
-    def one(self):
-        if self.take("not"):
-            part = self.one()
-            return lambda name: not part(name)
-        if self.take("("):
-            part = self.any_of()
-            if not self.take(")"):
-                self.wrong()
-            return part
-        word = self.take("word")
-        if not word:
-            self.wrong()
-        return lambda name: word[1].lower() in name
+        self.words, found, at = [], [], 0
+        wrong = BenchError(f"-k: \"{text}\" is no expression, such as "
+                           "\"v1 and not (mglru or 'no memory')\"")
+        while text[at:].strip():
+            match = TOKEN.match(text, at)
+            if not match:
+                raise wrong
+            at = match.end()
+            if not match[3]:
+                self.words.append((match[1] or match[2] or match[4] or "").lower())
+            found.append(match[3] or f"w{len(self.words) - 1}")
+        try:
+            self.code = compile(" ".join(found) or "True", "-k", "eval")
+        except SyntaxError:
+            raise wrong from None
+        if NO_EXPRESSION.search(" ".join(found)):
+            raise wrong
 
     def __call__(self, name):
-        return self.matches(name.lower())
+        return eval(self.code, {f"w{number}": word in name.lower()
+                                for number, word in enumerate(self.words)})
 
 
 def add_option(parser, what):

@@ -18,12 +18,15 @@ from harness.selection import Expression, chosen
     ("(a or b) and c", "a", False),
     ("'no memory'", "has no memory left", True),
     ("not (a or 'b c')", "b, c", True),
+    ("and_a or nothing", "NOTHING", True),
+    ("not not a", "a", True),
 ])
 def test_matches(text, name, matches):
     assert Expression(text)(name) == matches
 
 
-@pytest.mark.parametrize("text", ["and", "a b", "(a", "not", "a or", "'a", "a)"])
+@pytest.mark.parametrize("text", ["and", "a b", "(a", "not", "a or", "'a", "a)", "a (b)",
+                                  "(a) (b)", "()", "a or ()"])
 def test_no_expression(text):
     with pytest.raises(BenchError):
         Expression(text)
