@@ -94,7 +94,7 @@ litmus: tree ## prove the protocols by the kernel's memory model, with herd7
 	@tests/run litmus
 
 tools-check: deps ## test tools/cgroup on copies of other hosts, in seconds
-	@tests/tools/run
+	@tests/run tools
 
 model: deps ## explore the protocols with a model checker, on the host; QUICK=1 is short
 	@tests/run model

@@ -9,8 +9,9 @@ import random
 import subprocess
 import sys
 
-import host_fixture as host
 import pytest
+
+from tests.tools import host_fixture as host
 
 TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools/cgroup/shrinker_map_cost.py"
 KIB = 1024
