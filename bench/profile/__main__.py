@@ -16,6 +16,10 @@ from harness.symbols import Symbols
 KNOWN = ("stock", "rust", "inline")
 # What the goals are about.
 COMPARED = ("stock", "rust")
+# At least 3: a single object may come from elsewhere, see counting.WORKLOADS.
+GROUPS = 20 if QUICK else 100
+# Empty groups that walks pass over.
+SIBLINGS = 5000 if QUICK else 65000
 
 
 def parse_options():
@@ -26,18 +30,10 @@ def parse_options():
     parser.add_argument("--arms", default=",".join(default),
                         help="default: %(default)s; inline, too, once 'make "
                              "kernel VARIANT=inline' built it")
-    parser.add_argument("--groups", type=int, default=20 if QUICK else 100,
-                        help="default: %(default)s")
-    parser.add_argument("--siblings", type=int, default=5000 if QUICK else 65000,
-                        help="empty groups that walks pass over (default: "
-                             "%(default)s)")
     selection.add_option(parser, "workloads")
     options = parser.parse_args()
     options.workloads = selection.chosen(options, counting.WORKLOADS,
                                          lambda workload: workload.scenario)
-    # A single object may come from elsewhere, see counting.WORKLOADS.
-    if options.groups < 3:
-        parser.error("--groups starts at 3")
     options.arms = session.choose_arms(parser, options.arms, KNOWN)
     # Only TCG has plugins.
     options.accel = "tcg"
@@ -81,8 +77,8 @@ def combined(workloads, counted):
     return first
 
 
-def guest_of(options, plugin, initrd, arm, workload):
-    groups = options.siblings if workload is counting.SIBLINGS else options.groups
+def guest_of(plugin, initrd, arm, workload):
+    groups = SIBLINGS if workload is counting.SIBLINGS else GROUPS
     return measuring.Guest(f"{arm.name}, {workload.scenario}, {groups} groups",
                            lambda: count(workload, arm, plugin, initrd, groups), {})
 
@@ -93,7 +89,7 @@ def bench():
     plugin = counting.build_plugin()
     found = results.Run("profile", [arm.kernel for arm in options.arms])
     measured = measuring.measure("profile", [
-        guest_of(options, plugin, initrd, arm, workload)
+        guest_of(plugin, initrd, arm, workload)
         for arm in options.arms for workload in options.workloads], options.arms)
     if measured.failed:
         raise BenchError("\n".join(measured.failed))
@@ -103,7 +99,7 @@ def bench():
     counted = [combined(options.workloads, each) for each in by_arm.values()]
 
     machine = session.describe(accel, counted[0], options.arms, 1)
-    machine.update(groups=options.groups, siblings=options.siblings)
+    machine.update(groups=GROUPS, siblings=SIBLINGS)
     content = found.save(report.build(counted, machine))
     text = report.text(content)
     print("\n" + text)

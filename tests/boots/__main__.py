@@ -26,7 +26,7 @@ build_once = functools.cache(initramfs.build_initramfs)
 class Boot:
     """A kernel, its arguments, and what its result must show."""
     name: str
-    variant: str = ""  # what the command line says
+    variant: str = "rust"
     kernel: tuple = ()
     workload: tuple = ()
     memory: int = 1024
@@ -278,11 +278,11 @@ BOOTS = (
 )
 
 
-def run(boot, variant, options):
+def run(boot, variant):
     """Boots it on a kernel, and returns its result."""
     arm = kernels.alone(variant)
     arms.check_images([arm])
-    machine = qemu.Machine(options.accel, boot.memory, 2, disks=boot.disks())
+    machine = qemu.Machine("tcg", boot.memory, 2, disks=boot.disks())
     result = arms.boot(arm, machine, boot.initramfs(), N, log_name(boot, variant),
                        boot.workload, boot.kernel, boot.timeout,
                        boot.cgroup != WITHOUT_MEMORY)
@@ -297,45 +297,36 @@ def log_name(boot, variant):
     return f"{name}-{variant}" if boot.against == variant else name
 
 
-def try_boot(boot, variant, options):
+def try_boot(boot):
     """Returns what is wrong, or None."""
-    variant = boot.variant or variant
     try:
-        others = [run(boot, boot.against, options)] if boot.against else []
-        wrong = boot.check(run(boot, variant, options), *others)
+        others = [run(boot, boot.against)] if boot.against else []
+        wrong = boot.check(run(boot, boot.variant), *others)
     except arms.BenchError as error:
         return str(error)
-    log = LOGS / log_name(boot, variant)
+    log = LOGS / log_name(boot, boot.variant)
     return f"{wrong}, see {shown(log)}.log" if wrong else None
 
 
 def boots():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--variant", choices=("rust", "stock"), default="rust",
-                        help="the kernel to boot (default: %(default)s); the "
-                             "mm_reclaim= modes need the variant verify")
     parser.add_argument("--part", choices=(DEBUG, "others"),
                         help="only those on the kernel debug, or all others")
-    parser.add_argument("--accel", choices=("kvm", "tcg"), default="tcg")
     selection.add_option(parser, "boots")
     options = parser.parse_args()
 
     qemu.check()
-    # The modes of the oracle are no part of the stock kernel.
-    todo = [boot for boot in BOOTS if options.variant == "rust" or not boot.variant]
-    if options.part:
-        todo = [boot for boot in todo
-                if (boot.variant == DEBUG) == (options.part == DEBUG)]
-    todo = selection.chosen(options, todo, lambda boot: boot.name)
+    todo = selection.chosen(options, [
+        boot for boot in BOOTS
+        if not options.part or (boot.variant == DEBUG) == (options.part == DEBUG)],
+        lambda boot: boot.name)
     progress = Progress("boots", [boot.name for boot in todo])
-    found = results.Run("boots", {kernels.KERNELS[boot.variant or options.variant]
-                                  for boot in todo})
+    found = results.Run("boots", {kernels.KERNELS[boot.variant] for boot in todo})
     for boot in todo:
         progress.next(boot.name)
-        wrong = try_boot(boot, options.variant, options)
+        wrong = try_boot(boot)
         seconds = progress.done(f"FAIL: {wrong}" if wrong else "ok", not wrong)
-        found.check(boot.name, wrong, "", seconds,
-                    log_name(boot, boot.variant or options.variant))
+        found.check(boot.name, wrong, "", seconds, log_name(boot, boot.variant))
     return found.conclude()
 
 

@@ -14,6 +14,8 @@ ARM = kernels.alone(*kernels.used_by("failinject"),
                     "mm_reclaim=verify kmemleak=on slab_debug=FZP")
 CASES = (("cgroup v2", ()), ("cgroup v1", ("--v1",)))
 QUICK_STRIDE = 8
+# Of each guest, in seconds.
+TIMEOUT = 1800
 # What is only there on cgroup v1.
 QUICK_ONLY = {"cgroup v1": "write"}
 
@@ -34,7 +36,6 @@ def failinject():
     parser = argparse.ArgumentParser(
         description=__doc__, epilog="QUICK=1 makes the stride larger, and only "
         "writes knobs on cgroup v1.")
-    parser.add_argument("--accel", choices=("kvm", "tcg"), default="tcg")
     selection.add_option(parser, "guests")
     parser.add_argument("--only", metavar="TEXT", default="",
                         help="operations whose name contains this, such as "
@@ -42,8 +43,6 @@ def failinject():
     parser.add_argument("--stride", type=int, default=QUICK_STRIDE if QUICK else 1,
                         help="let only each STRIDE-th of all allocations fail, "
                              "but always each of ours (default: %(default)s)")
-    parser.add_argument("--timeout", type=int, default=1800,
-                        help="of each guest, in s (default: %(default)s)")
     options = parser.parse_args()
     qemu.check()
     arms.check_images([ARM])
@@ -56,11 +55,11 @@ def failinject():
         log = f"failinject-{name.replace(' ', '-')}"
         try:
             result = arms.boot(
-                ARM, qemu.Machine(options.accel, 640, 2),
+                ARM, qemu.Machine("tcg", 640, 2),
                 python_guest.build("failinject.py"), 1, log,
                 (*arguments, "--stride", str(options.stride),
                  *(("--only", only) if only else ())),
-                (), options.timeout)
+                (), TIMEOUT)
         except arms.GuestFailed as error:
             progress.done(f"FAIL: {error}", counts=False)
             found.check(name, error, log=log)

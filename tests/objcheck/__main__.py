@@ -3,8 +3,6 @@
 each of our functions, also those in C, takes little stack. What calls through
 pointers lead to is not known, and is shown."""
 
-import argparse
-
 from harness import kernels, results
 from harness.common import main
 from tests.objcheck import checks, kernel, panics, selftest
@@ -17,30 +15,23 @@ def short(name):
     return name.partition("::<")[0]
 
 
-def table(title, rows, everything):
+def table(title, rows):
+    """The largest."""
     print(f"    {title}:")
-    for number, text in rows if everything else rows[:SHOWN]:
+    for number, text in sorted(rows, key=lambda row: (-row[0], row[1]))[:SHOWN]:
         print(f"    {number:6} {text}")
-    if not everything and len(rows) > SHOWN:
-        print(f"           {len(rows) - SHOWN} more with --all")
 
 
-def show_stack(code, everything):
+def show_stack(code):
     def name(function):
-        full = code.source(function.name)
-        return full if everything else short(full)
+        return short(code.source(function.name))
 
-    rows = [(size, f"{name(function)} ({function.path})")
-            for function, size in code.frames.items()]
     table("bytes of stack, with the return address",
-          sorted(rows, key=lambda row: (-row[0], row[1])), everything)
-
-    rows = []
-    for entry in code.exported():
-        depth, path = code.depths.deepest(entry)
-        rows.append((depth, " -> ".join(map(name, path))))
+          [(size, f"{name(function)} ({function.path})")
+           for function, size in code.frames.items()])
     table("of all calls within our code, from what C calls",
-          sorted(rows, key=lambda row: (-row[0], row[1])), everything)
+          [(depth, " -> ".join(map(name, path)))
+           for depth, path in map(code.depths.deepest, code.exported())])
 
 
 def show_coverage(code, search):
@@ -56,7 +47,7 @@ def show_coverage(code, search):
               "in " + ", ".join(panics.MAY_FORMAT))
 
 
-def check(variant, everything, found):
+def check(variant, found):
     code = kernel.load(variant)
     search = code.search()
     for name, problems in checks.all_checks(code, search):
@@ -65,28 +56,15 @@ def check(variant, everything, found):
             print(f"    {problem}")
         found.check(f"{variant}: {name}", "\n".join(problems))
     show_coverage(code, search)
-    show_stack(code, everything)
-
-
-def parse_options():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("variants", nargs="*", default=kernels.used_by("objcheck"),
-                        metavar="VARIANT",
-                        help="kernels to check (default: "
-                             f"{' '.join(kernels.used_by('objcheck'))})")
-    parser.add_argument("--all", action="store_true",
-                        help="show all functions, not only the largest")
-    parser.add_argument("--self-test", action="store_true",
-                        help="only show that the checks find what is wrong")
-    return parser.parse_args()
+    show_stack(code)
 
 
 def objcheck():
-    options = parse_options()
-    found = results.Run("objcheck", map(kernels.KERNELS.get, options.variants))
-    selftest.run(options.variants[0], found)
-    for variant in options.variants if not options.self_test else ():
-        check(variant, options.all, found)
+    variants = kernels.used_by("objcheck")
+    found = results.Run("objcheck", map(kernels.KERNELS.get, variants))
+    selftest.run(variants[0], found)
+    for variant in variants:
+        check(variant, found)
     return found.conclude()
 
 

@@ -40,11 +40,6 @@ def parse_options():
                         help="of each race of the suites (default: %(default)s)")
     parser.add_argument("--n", type=int, default=100 if QUICK else 500,
                         help="groups of the bench (default: %(default)s)")
-    parser.add_argument("--lists-seconds", type=int, default=30 if QUICK else 120,
-                        help="of objects on lists (default: %(default)s)")
-    parser.add_argument("--cpus", type=int, default=2,
-                        help="of each guest (default: %(default)s)")
-    parser.add_argument("--accel", choices=("kvm", "tcg"), default="tcg")
     return parser.parse_args()
 
 
@@ -65,23 +60,22 @@ def with_oracle(arm, part):
 
 def run_kunit(arm, options, name):
     passed = kunit_guest.run(
-        arm, qemu.Machine(options.accel, 1024, options.cpus),
-        initramfs.build_initramfs(), name, options.race_ms, 1200)
+        arm, qemu.Machine("tcg", 1024, 2), initramfs.build_initramfs(), name,
+        options.race_ms, 1200)
     sanitizers.check_alive(arm.kernel, name)
     return f"{len(passed)} cases"
 
 
 def run_bench(arm, options, name):
-    result = arms.boot(arm, qemu.Machine(options.accel, 1536, options.cpus),
-                       initramfs.build_initramfs(), options.n, name,
-                       timeout=600)
+    result = arms.boot(arm, qemu.Machine("tcg", 1536, 2), initramfs.build_initramfs(),
+                       options.n, name, timeout=600)
     sanitizers.check_alive(arm.kernel, name)
     return f"{options.n} groups, {result['guest_seconds']:.0f} s"
 
 
-def run_lists(arm, options, name):
-    seconds = options.lists_seconds
-    result = arms.boot(arm, qemu.Machine(options.accel, 1024, options.cpus),
+def run_lists(arm, _options, name):
+    seconds = 30 if QUICK else 120
+    result = arms.boot(arm, qemu.Machine("tcg", 1024, 2),
                        python_guest.build("lists.py"), 2, name,
                        ("--duration", str(seconds)), timeout=seconds * 3 + 300)
     sanitizers.check_alive(arm.kernel, name)
@@ -97,8 +91,8 @@ def run_torture(arm, options, name):
         old.unlink()
     done = subprocess.run(
         [sys.executable, str(RUN_TEST), "torture", "-k", "", "--variant", arm.kernel.name,
-         "--duration", str(options.duration), "--cpus", str(options.cpus),
-         "--accel", options.accel, "--args", sanitizers.arm(arm.kernel.name).args,
+         "--duration", str(options.duration),
+         "--args", sanitizers.arm(arm.kernel.name).args,
          *(["--leaks"] if "kmemleak" in arm.kernel.looks else ())],
         capture_output=True, text=True, check=False)
     logs = [log.rename(LOGS / f"{name}-{log.name}")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Runs the KUnit suites on a kernel without sanitizers, with a CPU for each role of
-a race: each race must have all of its roles, and all of its hits.
+a race: each race must have all of its roles, and all of its hits. FILTER=SUITE or
+SUITE.CASE runs some of them, as with make kunit.
 """
 
-import argparse
 import collections
 import os
 import re
@@ -19,23 +19,8 @@ ROLE = re.compile(r"# (?P<race>\w+): role (?P<nr>\d+) of (?P<roles>\d+), "
                   r"(?P<function>\w+): busy in (?P<busy>\d+) rounds")
 # The most roles that a race has.
 CPUS = 4
-
-
-def parse_options():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cpus", type=int, default=CPUS,
-                        help="of the guest (default: %(default)s)")
-    parser.add_argument("--race-ms", type=int, default=4000,
-                        help="of each race, at least (default: %(default)s)")
-    parser.add_argument("--suites", metavar="PATTERN",
-                        default=os.environ.get("FILTER") or ALL,
-                        help="as FILTER of make kunit: SUITE or SUITE.CASE "
-                             "(default: %(default)s)")
-    parser.add_argument("--timeout", type=int, default=1800, metavar="SECONDS",
-                        help="of the guest (default: %(default)s)")
-    parser.add_argument("--accel", choices=("kvm", "tcg"), default="tcg")
-    return parser.parse_args()
+# Of each race, at least; and of the guest, in seconds.
+RACE_MS, TIMEOUT = 4000, 1800
 
 
 def check_roles(log, is_whole):
@@ -57,20 +42,19 @@ def check_roles(log, is_whole):
 
 
 def suites():
-    options = parse_options()
+    pattern = os.environ.get("FILTER") or ALL
     qemu.check()
     arm = kernels.alone(kernels.used_by(NAME)[0])
     arms.check_images([arm])
     progress = Progress(NAME, ["suites"])
     found = results.Run(NAME, [arm.kernel])
-    progress.next(f"KUnit suites with {options.cpus} CPUs")
+    progress.next(f"KUnit suites with {CPUS} CPUs")
     try:
         passed = kunit_guest.run(
-            arm, qemu.Machine(options.accel, 1024, options.cpus),
-            initramfs.build_initramfs(), NAME, options.race_ms, options.timeout,
-            (*kunit_guest.WHOLE, f"kunit.filter_glob={options.suites}"))
+            arm, qemu.Machine("tcg", 1024, CPUS), initramfs.build_initramfs(), NAME,
+            RACE_MS, TIMEOUT, (*kunit_guest.WHOLE, f"kunit.filter_glob={pattern}"))
         progress.done("the rounds in which each role was busy:")
-        races = check_roles(LOGS / f"{NAME}.log", options.suites == ALL)
+        races = check_roles(LOGS / f"{NAME}.log", pattern == ALL)
     except BenchError as error:
         print(f"FAIL: {error}")
         found.check(NAME, error, log=NAME)

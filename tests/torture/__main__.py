@@ -19,6 +19,8 @@ from harness.progress import Progress
 
 # Beside the duration: to boot, to clean up, and to settle.
 SPARE = 600
+# Processes in each guest.
+TORTURERS = 4
 CASES = (("cgroup v2", ()), ("cgroup v1", ("--v1",)))
 # What the kernel must have counted, or else this has tortured nobody.
 NEEDED = {"v2": ("installs", "growths", "bits_visited", "bits_spurious"),
@@ -37,12 +39,6 @@ def parse_options():
                                     random.randrange(1 << 31)),
                         help="default: a new one each time, or SEED")
     selection.add_option(parser, "guests")
-    parser.add_argument("--torturers", type=int, default=4,
-                        help="processes (default: %(default)s)")
-    parser.add_argument("--cpus", type=int, default=2,
-                        help="of a guest (default: %(default)s)")
-    parser.add_argument("--memory", type=int, default=512, metavar="MIB",
-                        help="of a guest (default: %(default)s)")
     parser.add_argument("--variant", default="debug",
                         choices=kernels.used_by("torture"),
                         help="default: %(default)s")
@@ -50,7 +46,6 @@ def parse_options():
                         help="more for the kernel's command line")
     parser.add_argument("--leaks", action="store_true",
                         help="look for lost memory, where there is kmemleak")
-    parser.add_argument("--accel", choices=("kvm", "tcg"), default="tcg")
     options = parser.parse_args()
     if options.leaks and "kmemleak" not in kernels.KERNELS[options.variant].looks:
         parser.error(f"--leaks: the kernel {options.variant} has no kmemleak")
@@ -98,7 +93,7 @@ def torture():
         "mm_reclaim=verify" if kernel.language == "Rust" else "",
         "kmemleak=on" if leaks else "", options.args))))
     arms.check_images([arm])
-    machine = qemu.Machine(options.accel, options.memory, options.cpus)
+    machine = qemu.Machine("tcg", 512, 2)
     cases = selection.chosen(options, CASES, lambda case: case[0])
     duration = options.duration // len(cases)
     progress = Progress("torture", [f"{name}, {duration} s" for name, _ in cases])
@@ -108,7 +103,7 @@ def torture():
         log = f"torture-{name.replace(' ', '-')}"
         try:
             result = arms.boot(
-                arm, machine, python_guest.build("torture.py"), options.torturers, log,
+                arm, machine, python_guest.build("torture.py"), TORTURERS, log,
                 (*arguments, *(["--leaks"] if leaks else ()), "--seed",
                  str(options.seed), "--duration", str(duration)), (),
                 duration * MOST_DURATIONS + SPARE)
