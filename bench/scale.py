@@ -14,7 +14,7 @@ import math
 from harness import scenario_bench
 from harness.common import main
 from harness.goals import (
-    at_most, factor, maps, maps_by_size, noise_text, noisy, not_slower, ratio_goal,
+    at_least, at_most, factor, maps, maps_by_size, noise_text, noisy, not_slower, ratio_goal,
     verdict)
 from harness.scenario import (
     Case, Scenario, below, median, named, one_of, over, per, series)
@@ -242,13 +242,9 @@ def largest_cases(quick):
 
 def largest_goals(table, cases):
     label = cases[0].label
-    groups = table.spread("rust", label, "groups")
     # Those above ours and, with v2, others of the machine have ids, too.
-    wanted = cases[0].n - 64
-    return [{"goal": f"{label}: all of them can be made and removed",
-             "found": "-" if not groups else f"{groups['min']:.0f} groups",
-             "decides": True,
-             "verdict": verdict(groups, groups and groups["min"] >= wanted)},
+    return [at_least(table, label, f"{label}: all of them can be made and removed",
+                     "groups", cases[0].n - 64),
             maps(table, label, f"{label}: memory for shrinker maps smaller than "
                  "on stock", 1)]
 

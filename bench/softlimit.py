@@ -10,9 +10,8 @@ are visited, decides; see goals.py.
 
 from harness import scenario_bench, soft_limit_guest
 from harness.common import QUICK, main
-from harness.goals import at_most, not_slower, verdict
-from harness.scenario import Case, Scenario, below, median, named, one_of, over
-from harness.stats import MIB
+from harness.goals import at_least, at_most, not_slower
+from harness.scenario import Case, Scenario, below, median, mib, named, over
 
 LRUS = (("classic", "classic LRU"), ("mglru", "MGLRU"))
 # Kernels that take nothing but file pages still swap a few of their own.
@@ -24,25 +23,13 @@ FLAT = 1
 VISITED = 3
 
 
-def mib(name):
-    return lambda r: one_of(name)(r) / MIB
-
-
 def seconds(name):
     return median(name, float)
 
 
-def passes(result):
-    """First passes of reclaim, over groups in excess; stock has none."""
-    return result["passes"]
-
-
-def happens(table, label, what, metric, arm="on"):
-    """A goal for what must have been at work."""
-    found = table.spread(arm, label, metric)
-    return {"goal": f"{label}: {what}", "decides": True,
-            "found": "-" if not found else f"{found['min']:g} to {found['max']:g}",
-            "verdict": verdict(found, found and found["min"] > 0)}
+def looks(table, label):
+    return at_least(table, label, f"{label}: reclaim looks for groups in excess first",
+                    "passes", 1, "on")
 
 
 def no_kills(table, label):
@@ -68,8 +55,7 @@ def eater_goals(table, cases):
                            "on"))
         found.append(not_slower(table, case.label, f"{case.label}: it is not "
                                 "slower", "streamed", arm="on"))
-        found.append(happens(table, case.label, "reclaim looks for groups in "
-                             "excess first", "passes"))
+        found.append(looks(table, case.label))
         found += no_kills(table, case.label)
     return found
 
@@ -90,8 +76,7 @@ def load_goals(table, cases):
     for case in cases:
         found += no_kills(table, case.label)
         if "unset" not in case.label:
-            found.append(happens(table, case.label, "reclaim looks for groups in "
-                                 "excess first", "passes"))
+            found.append(looks(table, case.label))
             continue
         found.append(at_most(table, case.label, f"{case.label}: first passes, "
                              "where no group can be in excess", "passes", 0,
@@ -131,7 +116,8 @@ def empty_goals(table, cases):
     return found
 
 
-COUNTS = {"passes": ("first passes", "", passes),
+# First passes of reclaim are over groups in excess; stock has none.
+COUNTS = {"passes": ("first passes", "", lambda r: r["passes"]),
           "oom_kills": ("processes killed", "", lambda r: r["oom_kills"])}
 SCENARIOS = named((
     Scenario(

@@ -7,21 +7,17 @@ what is documented.
 
 from harness import python_guest, scenario_bench
 from harness.common import main
-from harness.goals import at_most, not_slower, ratio_goal, verdict
-from harness.scenario import Case, Scenario, median, named, one_of, over
-from harness.stats import MIB
+from harness.goals import at_least, at_most, not_slower, ratio_goal
+from harness.scenario import Case, Scenario, median, mib, named, one_of, over
+from harness.stats import ms
 
 # Of all that a container has the kernel keep for it, what the maps add and
 # nobody pays for.
 SHARE = 0.01
 
 
-def mib(name):
-    return lambda r: one_of(name)(r) / MIB if name in r["series"] else None
-
-
-def ms(name):
-    return median(name, lambda value: value / 1e6)
+def in_ms(name):
+    return median(name, ms)
 
 
 def unpaid_share(result):
@@ -66,12 +62,12 @@ def beside_goals(table, cases):
 
 
 def times_of(what, title):
-    return {f"{what}_idle": (f"{title}: alone", "ms", ms(f"{what}_idle")),
+    return {f"{what}_idle": (f"{title}: alone", "ms", in_ms(f"{what}_idle")),
             f"{what}_attacked": ("- beside the container", "ms",
-                                 ms(f"{what}_attacked")),
+                                 in_ms(f"{what}_attacked")),
             f"{what}_least": ("-- the least of these", "ms",
                               lambda r: min(r["series"][f"{what}_attacked"]) / 1e6),
-            f"{what}_after": ("- when it is gone", "ms", ms(f"{what}_after")),
+            f"{what}_after": ("- when it is gone", "ms", in_ms(f"{what}_after")),
             f"{what}_factor": ("- beside it against alone", "times",
                                over(f"{what}_attacked", f"{what}_idle"))}
 
@@ -117,10 +113,8 @@ def limit_cases(_quick):
 
 def limit_goals(table, cases):
     """The guest itself looks at how much the maps took."""
-    killed = table.spread("rust", cases[0].label, "killed")
-    return [{"goal": "the container is killed at its limit", "decides": True,
-             "found": "-" if not killed else f"{killed['min']:g} of 1",
-             "verdict": verdict(killed, killed and killed["min"] == 1)}]
+    return [at_least(table, cases[0].label, "the container is killed at its limit",
+                     "killed", 1)]
 
 
 SCENARIOS = named((
@@ -167,7 +161,7 @@ SCENARIOS = named((
          "dying": ("groups that were removed, and stay", "", one_of("dying")),
          "mounted": ("mount", "s", median("mounted", float)),
          "looked": ("look up", "s", median("looked", float)),
-         "drop": ("drop_caches 2 afterwards", "ms", ms("drop"))},
+         "drop": ("drop_caches 2 afterwards", "ms", in_ms("drop"))},
         pay_goals, pay_cases, plotted=("maps_all", "maps_after", "unpaid_all")),
     Scenario(
         "limit", "A container at its limit",

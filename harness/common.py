@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Where things are, and errors that need no traceback."""
 
+import json
 import os
 import pathlib
 import signal
@@ -39,6 +40,14 @@ def record(name, passed, failed):
     scripts/lib.sh."""
     RESULTS.mkdir(parents=True, exist_ok=True)
     (RESULTS / name).write_text(f"{passed} {failed}\n", encoding="ascii")
+
+
+def write_json(path, content):
+    """At once, and never half of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_suffix(f".{os.getpid()}")
+    new.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    os.replace(new, path)
 
 
 def raise_exit(signum, _frame):

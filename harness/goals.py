@@ -51,6 +51,14 @@ def at_most(table, at, text, metric, most, unit, arm="rust"):
             "verdict": verdict(found, found and found["max"] <= most)}
 
 
+def at_least(table, at, text, metric, least, arm="rust"):
+    """Of what must have been at work, or done; it decides."""
+    found = table.spread(arm, at, metric)
+    return {"goal": text, "decides": True,
+            "found": "-" if not found else f"{found['min']:g} to {found['max']:g}",
+            "verdict": verdict(found, found and found["min"] >= least)}
+
+
 def no_more(table, at, text, metric, unit, arm="rust"):
     """Not more than on stock. What else goes on in a guest adds to counts, so the
     least of each arm is what they are."""

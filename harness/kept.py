@@ -15,7 +15,7 @@ import pathlib
 import sys
 
 from harness import revision
-from harness.common import shown
+from harness.common import shown, write_json
 
 FRESH = os.environ.get("FRESH", "") not in ("", "0")
 
@@ -42,13 +42,8 @@ class Kept:
         return self.values.get(name)
 
     def keep(self, name, value):
-        """At once, and never half of it."""
         self.values[name] = value
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        new = self.path.with_suffix(f".{os.getpid()}")
-        new.write_text(json.dumps({"code": self.key, "kept": self.values}, indent=1)
-                       + "\n", encoding="utf-8")
-        os.replace(new, self.path)
+        write_json(self.path, {"code": self.key, "kept": self.values})
 
     def drop(self):
         self.values = {}

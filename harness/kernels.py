@@ -126,11 +126,6 @@ def alone(name, args="", about=""):
     return Arm(name, KERNELS[name], args, about)
 
 
-def built_in(folder):
-    """The kernel of a build folder."""
-    return KERNELS[folder.name.partition("-")[2]]
-
-
 def table():
     width = max(map(len, KERNELS))
     for kernel in KERNELS.values():

@@ -2,12 +2,11 @@
 """Which step of how many this is, how long it has taken, and how long the rest may."""
 
 import json
-import os
 import re
 import statistics
 import time
 
-from harness.common import BUILD
+from harness.common import BUILD, write_json
 
 # How long each step took the last time, by program.
 TIMES = BUILD / "times.json"
@@ -26,10 +25,7 @@ def remember(tool, step, seconds):
     """Other programs may do so at the same time: what one of them loses is a guess."""
     times = load()
     times.setdefault(tool, {})[step] = round(seconds, 1)
-    new = TIMES.with_suffix(f".{os.getpid()}")
-    TIMES.parent.mkdir(parents=True, exist_ok=True)
-    new.write_text(json.dumps(times, indent=1) + "\n", encoding="utf-8")
-    os.replace(new, TIMES)
+    write_json(TIMES, times)
 
 
 def minutes(seconds):

@@ -24,13 +24,12 @@ import dataclasses
 import datetime
 import functools
 import hashlib
-import json
 import os
 import sys
 import xml.etree.ElementTree as ET
 
-from harness import page, revision
-from harness.common import LOGS, OUT, record, shown
+from harness import page, report, revision
+from harness.common import LOGS, OUT, record, shown, write_json
 
 SCHEMA = 1
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
@@ -91,17 +90,14 @@ class Run:
         """What is known so far. Returns it."""
         content = {**self.head, **content,
                    "checks": [dataclasses.asdict(check) for check in self.checks]}
-        OUT.mkdir(parents=True, exist_ok=True)
-        new = self.path.with_suffix(".new")
-        new.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-        os.replace(new, self.path)
+        write_json(self.path, content)
         return content
 
     def publish(self, content=None, markdown=None, plots=()):
         """Writes all files, and counts for the total of several runs."""
         content = self.save(content or {})
         if markdown is None:
-            markdown = "\n".join(table(self.checks)) + "\n"
+            markdown = table(self.checks) + "\n"
         self.path.with_suffix(".md").write_text(markdown, encoding="utf-8")
         self.path.with_suffix(".xml").write_text(junit(content), encoding="utf-8")
         self.path.with_suffix(".html").write_text(
@@ -119,11 +115,9 @@ class Run:
 
 def table(checks):
     """As Markdown, with what failed first."""
-    yield "| check | verdict | s |"
-    yield "|---|---|---:|"
-    for check in sorted(checks, key=lambda check: check.verdict != FAILED):
-        name = check.name.replace("|", "\\|")
-        yield f"| {name} | {check.verdict} | {check.seconds:g} |"
+    return report.markdown([["check", "verdict", "s"], *(
+        [check.name.replace("|", "\\|"), check.verdict, f"{check.seconds:g}"]
+        for check in sorted(checks, key=lambda check: check.verdict != FAILED))])
 
 
 def printable(text):

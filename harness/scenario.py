@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Callable
 
 from harness.goals import noise_text, noisy, spread_text
+from harness.stats import MIB
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,6 +62,10 @@ def per(name, count, scale=1e3):
 
 def one_of(name):
     return lambda r: r["series"][name][0]
+
+
+def mib(name):
+    return lambda r: one_of(name)(r) / MIB if name in r["series"] else None
 
 
 def over(above, below):

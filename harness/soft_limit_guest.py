@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """What a guest needs in which workloads/soft_limit.py runs."""
 
-from harness import python_guest
+from harness import disk_image, python_guest
 from harness.common import OUT
 
 SWAP = 1536 << 20
@@ -20,8 +20,7 @@ def disks():
     any of it, so that they are large enough for whoever reads on and on."""
     OUT.mkdir(parents=True, exist_ok=True)
     swap = OUT / "swap.img"
-    with open(swap, "wb") as file:
-        file.truncate(SWAP)
+    disk_image.empty(swap, SWAP)
     null = "driver=null-co,size=64G,read-zeroes=on"
     return (null, f"{null},throttling.bps-write={DISK_SPEED}",
             f"file={swap},format=raw,cache=unsafe")
