@@ -21,14 +21,6 @@ PLAN = re.compile(r'^(?:\[[ .0-9]+\] )?1\.\.(\d+)\s*$')
 RESULT = re.compile(r'^(?:\[[ .0-9]+\] )?(?:not )?ok (\d+) \S')
 
 
-def read(path):
-    """The text of a file that may be missing or hold anything."""
-    if not os.path.exists(path):
-        return ''
-    with open(path, encoding='utf-8', errors='replace') as file:
-        return file.read()
-
-
 def complaints(log, config):
     """What is wrong with the run as a whole, one line each."""
     if 'KTAP version' not in log:
@@ -68,9 +60,12 @@ def main():
     """Returns 0 if every case passed in a sound run."""
     arch, status, log_path, junit = sys.argv[1:]
     found = results.Run(f'kunit-{arch}')
-    log = read(log_path)
+    log_path = pathlib.Path(log_path)
+    # It may be missing, or hold anything.
+    log = log_path.read_text(encoding='utf-8', errors='replace') \
+        if log_path.exists() else ''
     add_cases(found, junit)
-    config = pathlib.Path(log_path).with_name('.config')
+    config = log_path.with_name('.config')
     wrong = list(complaints(log, config))
     failed = [check.name for check in found.checks if check.verdict == results.FAILED]
     if not found.count(results.PASSED) and not failed:

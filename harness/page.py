@@ -44,10 +44,6 @@ def of_check(check):
     return f"<b>{text(check['name'])}</b>: {text(first)}{link}{more}"
 
 
-def of_goal(goal):
-    return f"{text(goal['goal'])}: {text(goal['verdict'])}, found {text(goal['found'])}"
-
-
 def goals_of(content):
     """A bench with scenarios has goals for each of them."""
     yield from content.get("goals", ())
@@ -126,7 +122,8 @@ def head(content):
     yield from listed("Failed guests", map(text, content.get("failed", ())))
     yield from listed("In doubt", map(text, content.get("doubts", ())))
     yield from listed("Worse than expected, and reported only", (
-        of_goal(goal) for goal in goals_of(content)
+        f"{text(goal['goal'])}: {text(goal['verdict'])}, found {text(goal['found'])}"
+        for goal in goals_of(content)
         if not goal["decides"] and goal["verdict"].startswith(WORSE)))
     yield from listed("Not run", map(text, content.get("skipped", ())), "note")
 

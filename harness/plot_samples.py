@@ -10,18 +10,13 @@ LINES = (("the stream", "#0072b2", "-"), ("the eater", "#d55e00", "-"),
          ("the eater's swap", "#555555", "--"))
 
 
-def first_round(results):
-    """The results of the first round by case and arm."""
-    first = min(result["round"] for result in results)
-    return {(result["case"], result["arm"]): result for result in results
-            if result["round"] == first}
-
-
 def over_time(figure, found):
-    results = first_round(found["results"])
-    cases = [case for case in found["cases"] if any(key[0] == case
-                                                   for key in results)]
-    arms = [arm for arm in ARMS if any(key[1] == arm for key in results)]
+    first = min(result["round"] for result in found["results"])
+    results = {(result["case"], result["arm"]): result for result in found["results"]
+               if result["round"] == first}
+    with_case, with_arm = map(set, zip(*results))
+    cases = [case for case in found["cases"] if case in with_case]
+    arms = [arm for arm in ARMS if arm in with_arm]
     panels = figure.subplots(len(cases), len(arms), squeeze=False, sharex=True,
                              sharey=True)
     for row, case in zip(panels, cases):

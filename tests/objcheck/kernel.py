@@ -33,10 +33,6 @@ class Code:
         """Of our own, also those in C."""
         return self.names.get(target, target)
 
-    def find_rust(self, target):
-        """Of all crates."""
-        return self.rust_names.get(target, target)
-
     def source(self, name):
         return self._demangled.get(name, name)
 
@@ -74,7 +70,8 @@ class Code:
 
     def search(self):
         ours = [*self.rust_functions(), *(each.tables for each in self.rust)]
-        return Search(ours, self.find_rust, self.source)
+        # Of all crates.
+        return Search(ours, lambda target: self.rust_names.get(target, target), self.source)
 
 
 def read(path, folder):
