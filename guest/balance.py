@@ -14,14 +14,6 @@ CACHES = ("mem_cgroup", "mem_cgroup_per_node")
 OUR_CACHES = ("shrinker_unit",)
 
 
-def mount_groups(is_v1):
-    if is_v1:
-        init.mount("cgroup", CGROUPS, "memory")
-    else:
-        init.mount("cgroup2", CGROUPS)
-        init.write(f"{CGROUPS}/cgroup.subtree_control", "+memory")
-
-
 def groups():
     """How many there are beside the root, with those that are dying."""
     if os.path.exists(f"{CGROUPS}/cgroup.stat"):

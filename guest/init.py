@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the first process of a guest that is a Python program has to do."""
 
+import argparse
 import ctypes
 import errno
 import json
@@ -82,9 +83,26 @@ def fields(path, separator=None):
             if len(pair) == 2 and pair[1].lstrip("-").isdigit()}
 
 
+def mount_groups(is_v1=False):
+    if is_v1:
+        mount("cgroup", CGROUPS, "memory")
+    else:
+        mount("cgroup2", CGROUPS)
+        write(f"{CGROUPS}/cgroup.subtree_control", "+memory")
+
+
+def parser():
+    """Of what each program of this kind is given."""
+    found = argparse.ArgumentParser()
+    found.add_argument("-n", type=int)
+    found.add_argument("--json", action="store_true")
+    return found
+
+
 def main(work):
     """Mounts what everything needs, prints what `work` returns for the
-    arguments after "--" on the kernel's command line, and ends the guest."""
+    arguments after "--" on the kernel's command line, with what each result
+    has, and ends the guest."""
     try:
         # The kernel does that itself, but not in an initramfs.
         if not os.path.ismount("/dev"):
@@ -92,7 +110,10 @@ def main(work):
         mount("proc", "/proc")
         mount("sysfs", "/sys")
         mount("debugfs", "/sys/kernel/debug")
-        result = work(sys.argv[sys.argv.index("-n"):])
+        arguments = sys.argv[sys.argv.index("-n"):]
+        result = {"n": int(arguments[1]),
+                  "implementation": "rust" if os.path.exists(STATS) else "c"}
+        result.update(work(arguments))
         print("# MM_RECLAIM_JSON " + json.dumps(result))
         print("MM_RECLAIM_EXIT code 0", flush=True)
     except Exception as error:  # pylint: disable=broad-exception-caught

@@ -10,7 +10,6 @@ user space, as the one errno that fits. After a failure the same operation
 succeeds, and in the end nothing is lost.
 """
 
-import argparse
 import collections
 import errno
 import time
@@ -87,16 +86,14 @@ def go_through(operation, stride):
 
 
 def work(arguments):
-    parser = argparse.ArgumentParser()
-    parser.add_argument("-n", type=int, default=1)
-    parser.add_argument("--json", action="store_true")
+    parser = init.parser()
     parser.add_argument("--v1", action="store_true")
     parser.add_argument("--only", default="", help="part of operations' names")
     parser.add_argument("--stride", type=int, default=1,
                         help="let only each STRIDE-th of all allocations fail")
     options = parser.parse_args(arguments)
 
-    balance.mount_groups(options.v1)
+    init.mount_groups(options.v1)
     faults.set_up()
     found = [go_through(operation, options.stride)
              for operation in operations(options.v1)
@@ -104,8 +101,7 @@ def work(arguments):
     if not found:
         raise Failed(f"no operation is called \"{options.only}\"")
     leaks.check()
-    return {"n": options.n, "cgroup": "v1" if options.v1 else "v2",
-            "implementation": "rust", "stride": options.stride,
+    return {"cgroup": "v1" if options.v1 else "v2", "stride": options.stride,
             "operations": found}
 
 

@@ -7,7 +7,6 @@ import ctypes
 import os
 
 from guest import init
-from guest.init import CGROUPS
 
 FILES = 4
 BYTES = 16 << 20
@@ -25,8 +24,8 @@ def allocate(path):
     os.close(file)
 
 
-def work(arguments):
-    init.mount("cgroup2", CGROUPS)
+def work(_arguments):
+    init.mount_groups()
     init.mount("tracefs", TRACING)
     init.write(f"{TRACING}/kprobe_events", f"p:calls {FUNCTION}")
     init.write(f"{TRACING}/events/kprobes/calls/enable", "1")
@@ -36,8 +35,7 @@ def work(arguments):
     # Name, hits, misses.
     name, hits, misses = init.read(f"{TRACING}/kprobe_profile").split()
     return {
-        "n": int(arguments[1]), "cgroup": "v2", "implementation": "rust",
-        "files": FILES, "calls": int(hits) + int(misses), "probe": name,
+        "cgroup": "v2", "files": FILES, "calls": int(hits) + int(misses), "probe": name,
         "huge_kib": init.fields("/proc/meminfo")["ShmemHugePages:"],
     }
 

@@ -6,7 +6,6 @@ their groups, too, while others count and reclaim them.
 The objects are dentries in the folders of cgroups, most of names that are not there.
 """
 
-import argparse
 import itertools
 import os
 import time
@@ -61,17 +60,12 @@ def shrink(_, end):
     return until(end, lambda _: init.write(DROP, "2"))
 
 
-def parse(arguments):
-    parser = argparse.ArgumentParser()
-    parser.add_argument("-n", type=int, default=2, help="processes of each kind")
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--duration", type=float, default=60)
-    return parser.parse_args(arguments)
-
-
 def work(arguments):
-    options = parse(arguments)
-    balance.mount_groups(is_v1=False)
+    """-n is how many processes of each kind there are."""
+    parser = init.parser()
+    parser.add_argument("--duration", type=float, default=60)
+    options = parser.parse_args(arguments)
+    init.mount_groups()
     visited = stat("bits_visited")
     # No message of each, which might come between the lines of a report.
     init.write(DROP, "4")
@@ -88,8 +82,7 @@ def work(arguments):
         raise init.Failed("one kind of process did nothing")
     if balance.is_ours() and stat("bits_visited") - visited < left:
         raise init.Failed("the objects were on no list that reclaim visits")
-    return {"n": options.n, "implementation": "rust" if balance.is_ours() else "c",
-            "added": added * MANY, "groups_gone": left, "shrunk": shrunk}
+    return {"added": added * MANY, "groups_gone": left, "shrunk": shrunk}
 
 
 init.main(work)

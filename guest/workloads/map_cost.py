@@ -63,9 +63,7 @@ def cost_and_totals():
 
 def work(arguments):
     count = int(arguments[1])
-
-    init.mount("cgroup2", CGROUPS)
-    init.write(f"{CGROUPS}/cgroup.subtree_control", "+memory")
+    init.mount_groups()
     before = unit_objects()
     for number in range(TIMES * count):
         fill(number)
@@ -76,8 +74,8 @@ def work(arguments):
     # As where nobody is root.
     init.umount("/sys/kernel/debug")
     costs = [found, cost()]
-    return {"n": count, "cgroup": "v2", "groups": TIMES * count, "grown": grown,
-            "implementation": "rust" if stats else "c", "stats": stats, "costs": costs}
+    return {"cgroup": "v2", "groups": TIMES * count, "grown": grown, "stats": stats,
+            "costs": costs}
 
 
 init.main(work)

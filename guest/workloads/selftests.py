@@ -91,10 +91,7 @@ def work(arguments):
     init.make_swap(SWAP)
     loopback()
     names = arguments[arguments.index("--json") + 1:]
-    maps = "/sys/kernel/debug/mm_reclaim/maps"
-    return {"n": int(arguments[1]), "cgroup": "v2",
-            "implementation": "rust" if os.path.exists(maps) else "c",
-            "suites": [run(SUITES[name]) for name in names]}
+    return {"cgroup": "v2", "suites": [run(SUITES[name]) for name in names]}
 
 
 if __name__ == "__main__":

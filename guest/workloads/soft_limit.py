@@ -7,7 +7,6 @@ runs one of WORKLOADS in them, and prints what it measured or checked.
 again, /dev/vdc is for swap.
 """
 
-import argparse
 import contextlib
 import ctypes
 import errno
@@ -22,7 +21,7 @@ import zlib
 from guest import init
 from guest.groups import (
     MIB, Group, check, clock, drop_caches, memory, oom_kills, stat, wait)
-from guest.init import CGROUPS, PAGE, STATS, Failed
+from guest.init import CGROUPS, PAGE, Failed
 
 KNOB = "/proc/sys/vm/memcg_soft_limit"
 LRU_GEN = "/sys/kernel/mm/lru_gen/enabled"
@@ -600,9 +599,7 @@ WORKLOADS = {function.__name__: function for function in (
 
 
 def parse(arguments):
-    parser = argparse.ArgumentParser()
-    parser.add_argument("-n", type=int, default=1)
-    parser.add_argument("--json", action="store_true")
+    parser = init.parser()
     parser.add_argument("--v2", action="store_true")
     parser.add_argument("--lru", choices=("classic", "mglru"), default="classic")
     parser.add_argument("--soft", default=None)
@@ -620,11 +617,7 @@ def work(arguments):
     options = parse(arguments)
     options.knob = os.path.exists(KNOB)
     # Everybody runs in a group of v1, or in the root.
-    if options.v2:
-        init.mount("cgroup2", CGROUPS)
-        init.write(f"{CGROUPS}/cgroup.subtree_control", "+memory")
-    else:
-        init.mount("cgroup", CGROUPS, "memory")
+    init.mount_groups(not options.v2)
     init.write(LRU_GEN, "y" if options.lru == "mglru" else "n")
     if not options.no_swap:
         init.make_swap(SWAP)
@@ -632,15 +625,12 @@ def work(arguments):
     with open(DISK, "rb", buffering=0), open(SLOW_DISK, "rb", buffering=0):
         series, more = WORKLOADS[options.workload](options)
     return {
-        "n": options.n, "cgroup": "v2" if options.v2 else "v1",
+        "cgroup": "v2" if options.v2 else "v1",
         "lru": options.lru, "series": series,
         "knob": init.read(KNOB).strip() if options.knob else None,
         "oom_kills": oom_kills(), "passes": stat("excess_passes"),
         "in_vain": stat("excess_passes_in_vain"),
-        "memory": memory(), "kernel": os.uname().release,
-        "implementation": "rust" if os.path.exists(STATS) else "c",
-        "clock": clock(),
-        **more,
+        "memory": memory(), "kernel": os.uname().release, "clock": clock(), **more,
     }
 
 

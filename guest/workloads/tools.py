@@ -36,17 +36,11 @@ def run(tool, *options):
 
 
 def work(arguments):
-    count = int(arguments[1])
-
-    init.mount("cgroup2", CGROUPS)
-    init.write(f"{CGROUPS}/cgroup.subtree_control", "+memory")
-    for number in range(count):
+    init.mount_groups()
+    for number in range(int(arguments[1])):
         fill(f"{CGROUPS}/g{number}")
-
-    maps = "/sys/kernel/debug/mm_reclaim/maps"
     return {
-        "n": count, "cgroup": "v2", "objects": OBJECTS,
-        "implementation": "rust" if os.path.exists(maps) else "c",
+        "cgroup": "v2", "objects": OBJECTS,
         "maps": json.loads(run("memcg_shrinker_maps.py", "--json")),
         "table": run("memcg_shrinker_maps.py", "--sort", "memory").splitlines(),
         "shrinkers": run("memcg_shrinker.py").splitlines(),

@@ -4,7 +4,6 @@
 while, then takes all of it away and compares what is left with the beginning.
 """
 
-import argparse
 import collections
 import json
 import os
@@ -73,9 +72,8 @@ def give_back(places):
 
 
 def parse(arguments):
-    parser = argparse.ArgumentParser()
-    parser.add_argument("-n", type=int, default=4, help="torturers")
-    parser.add_argument("--json", action="store_true")
+    """-n is how many torturers there are."""
+    parser = init.parser()
     parser.add_argument("--v1", action="store_true")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--duration", type=float, default=60)
@@ -85,7 +83,7 @@ def parse(arguments):
 
 def work(arguments):
     options = parse(arguments)
-    balance.mount_groups(options.v1)
+    init.mount_groups(options.v1)
     # What the root gets for so many mounts stays, as it may have objects. Twice
     # as many: a file system that was unmounted may take a moment to go.
     give_back(take_ids(BASE + 2 * MAX_MOUNTS * options.n))
@@ -113,8 +111,7 @@ def work(arguments):
         leaks.check()
     after = init.fields(STATS) if ours else {}
     return {
-        "n": options.n, "cgroup": "v1" if options.v1 else "v2",
-        "implementation": "rust" if ours else "c", "seed": options.seed, **total,
+        "cgroup": "v1" if options.v1 else "v2", "seed": options.seed, **total,
         "balance": before,
         "counted": {name: after[name] - stats[name] for name in after},
         "oom_kills": init.fields("/proc/vmstat").get("oom_kill", 0),

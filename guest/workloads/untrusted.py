@@ -4,7 +4,6 @@
 mounts, creates and destroys in its own cgroup and mount namespace, and a
 neighbour's reclaim and the kernel's memory are measured."""
 
-import argparse
 import contextlib
 import errno
 import os
@@ -389,9 +388,7 @@ def pay(options):
     samples = found["samples"]
     settle()
     after = sample(container.group)
-    start = time.monotonic_ns()
-    init.write("/proc/sys/vm/drop_caches", "2")
-    dropped = time.monotonic_ns() - start
+    dropped = measured(init.write, "/proc/sys/vm/drop_caches", "2")
     container.remove()
     settle()
     gone = sample()
@@ -454,9 +451,7 @@ WORKLOADS = {function.__name__: function for function in (beside, pay, limit)}
 
 
 def parse(arguments):
-    parser = argparse.ArgumentParser()
-    parser.add_argument("-n", type=int, default=100)
-    parser.add_argument("--json", action="store_true")
+    parser = init.parser()
     parser.add_argument("--attack", choices=("churn", "hoard"), default="churn")
     parser.add_argument("--mounts", type=int, default=64)
     parser.add_argument("--groups", type=int, default=0)
@@ -468,15 +463,12 @@ def parse(arguments):
 
 def work(arguments):
     options = parse(arguments)
-    init.mount("cgroup2", CGROUPS)
-    init.write(f"{CGROUPS}/cgroup.subtree_control", "+memory")
+    init.mount_groups()
     series = WORKLOADS[options.workload](options)
     check(not oom_kills() or options.workload == "limit",
           "a process was killed: memory is too short")
-    return {"n": options.n, "cgroup": "v2", "series": series, "nodes": nodes(),
-            "kernel": os.uname().release,
-            "implementation": "rust" if os.path.exists(STATS) else "c",
-            "clock": clock()}
+    return {"cgroup": "v2", "series": series, "nodes": nodes(),
+            "kernel": os.uname().release, "clock": clock()}
 
 
 init.main(work)
