@@ -178,13 +178,10 @@ SCENARIOS = named((
         doubts=maps_doubts),
 ))
 
-NOTES = """\
-Median (minimum to maximum) over the rounds, each in a guest of its own. Ratios
-are those within each round; above 1 is in favour of this project."""
-
 BENCH = scenario_bench.Bench(
     "bench", "The bench: boots each kernel in QEMU and compares what reclaim costs them.",
-    SCENARIOS, ("stock", "rust"), (), NOTES, rounds=(5, 1), beside=("exhaustive",))
+    SCENARIOS, ("stock", "rust"), (), scenario_bench.NOTES, rounds=(5, 1),
+    beside=("exhaustive",))
 
 if __name__ == "__main__":
     main(lambda: scenario_bench.run(BENCH))

@@ -345,13 +345,9 @@ SCENARIOS = named((
         doubts=left_over),
 ))
 
-NOTES = """\
-Median (minimum to maximum) over the rounds, each in a guest of its own. Ratios
-are those within each round; above 1 is in favour of this project."""
-
 BENCH = scenario_bench.Bench(
     "scale", "The bench at scale: eight scenarios, each with stock and rust in turn.",
-    SCENARIOS, ("stock", "rust"), ("inline",), NOTES)
+    SCENARIOS, ("stock", "rust"), ("inline",), scenario_bench.NOTES)
 
 if __name__ == "__main__":
     main(lambda: scenario_bench.run(BENCH))

@@ -164,9 +164,8 @@ SCENARIOS = named((
         empty_goals, empty_cases, plotted=("none_system", "some_system")),
 ))
 
-NOTES = """\
-Median (minimum to maximum) over the rounds, each in a guest of its own. Ratios
-are those within each round; above 1 is in favour of this project. The disk that
+NOTES = scenario_bench.NOTES + """\
+ The disk that
 is written keeps nothing; beside the eater it takes 200 MB/s, otherwise all at
 once. Swap is a file of the host."""
 

@@ -174,9 +174,8 @@ SCENARIOS = named((
         limit_goals, limit_cases, plotted=("grown", "left")),
 ))
 
-NOTES = """\
-Median (minimum to maximum) over the rounds, each in a guest of its own. Ratios
-are those within each round; above 1 is in favour of this project. The container
+NOTES = scenario_bench.NOTES + """\
+ The container
 has a mount namespace of its own, a CPU to itself, and memory.max."""
 
 BENCH = scenario_bench.Bench(

@@ -21,6 +21,12 @@ SPARE = 768
 TWIN = "again"
 
 
+# What reports say first, and benches may add to.
+NOTES = """\
+Median (minimum to maximum) over the rounds, each in a guest of its own. Ratios
+are those within each round; above 1 is in favour of this project."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Bench:
     """What a program of this kind has of its own."""
