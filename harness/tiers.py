@@ -67,7 +67,7 @@ CI = (
 )
 
 # Everything, one after the other, as times are measured.
-RELEASE = tuple(Step(target, variables) for target, *variables in (
+RELEASE = tuple(Step(target, tuple(variables)) for target, *variables in (
     ("harness-check",),
     ("lint",),
     ("tools-check",),
