@@ -77,11 +77,15 @@ static int shrinker_node_callback(struct notifier_block *nb,
 }
 
 #ifdef CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST
-/* As if there was no memory there at boot. The home may be elsewhere from then on. */
+/*
+ * As if there was no memory there at boot. The home may be elsewhere from then on;
+ * it stays if it was the only node, as there must be one.
+ */
 void shrinker_forget_node(int nid)
 {
 	node_clear(nid, shrinker_nodes);
-	shrinker_home = first_node(shrinker_nodes);
+	if (!nodes_empty(shrinker_nodes))
+		shrinker_home = first_node(shrinker_nodes);
 }
 #endif
 
