@@ -33,6 +33,9 @@
 //!   threads are switched: what follows from their order alone is found only where an atomic access
 //!   beside them conflicts.
 //! - Interrupts, preemption, other reasons not to sleep.
+//! - A thread that reads an atomic and then writes it, against another one that has read it before:
+//!   loom remembers only the last access, and does not try the write first. Hence each test is
+//!   explored once for each of its threads, which then is the first one to run.
 
 use core::{
     cell::{
@@ -161,6 +164,7 @@ fn with<R>(f: impl FnOnce(&mut Execution) -> R) -> R {
 }
 
 /// What to explore.
+#[derive(Clone, Copy)]
 pub struct Options {
     /// How many atomics are accessed.
     pub nr_objects: usize,
