@@ -12,7 +12,7 @@ unexport MAKEFLAGS MFLAGS MAKEOVERRIDES VARIANT ARCH KERNELS CONFIGS PART
 .PHONY: help deps tree kernel kernels kunit test suites harness-check mutants-check mutants \
 	bench bench-scale bench-softlimit bench-untrusted bench-profile debug-kernel boots \
 	failinject torture mutants-debug sanitize selftests litmus model \
-	tools-check lint series configs ncheck objcheck rustavailable release \
+	zombies tools-check lint series configs ncheck objcheck rustavailable release \
 	clean distclean docs-figures rebase htmldocs rustdoc
 
 help: ## this list
@@ -89,6 +89,11 @@ selftests: deps tree ## the kernel's own selftests on stock and rust, compared; 
 sanitize: deps tree ## run kernels that look for faults: lockdep, KASAN, KCSAN; QUICK=1 is short
 	@scripts/kernels sanitize $(KERNELS)
 	@tests/run sanitize $(addprefix --kernel ,$(KERNELS))
+
+zombies: deps tree ## remove cgroups that something holds: memcg_zombies.py must say what
+	@scripts/deps zombies
+	@scripts/kernels zombies
+	@tests/run zombies
 
 litmus: tree ## prove the protocols by the kernel's memory model, with herd7
 	@tests/run litmus

@@ -90,6 +90,7 @@ RELEASE = tuple(Step(target, tuple(variables)) for target, *variables in (
     ("sanitize",),
     ("torture", "DURATION=1800"),
     ("selftests",),
+    ("zombies",),
     ("bench-profile",),
     ("bench",),
     ("bench-scale",),

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Removes memory cgroups while something holds them, in each way that is known, on a stock
+kernel and on one of ours, and checks that memcg_zombies.py names who does: on the running
+kernel, in the guest, and in a dump of it, here. Then it takes each of the tool's finders
+away, and what that one finds must be missed."""
+
+import argparse
+import itertools
+import json
+import subprocess
+
+from harness import arms, kernels, qemu, results, selection, session
+from harness.common import OUT, QUICK, ROOT, BenchError, main, shown, tail
+from harness.progress import Progress
+from harness.python_guest import PYTHON
+from tests.zombies import checks, guests
+
+# Of each recipe.
+FEW, MANY = 4, 20
+GROUPS = FEW if QUICK else MANY
+TOOL = ROOT / "tools/cgroup/memcg_zombies.py"
+NO_DEBUG_INFO, NO_PERMISSION, NO_MEMCG = 3, 4, 5
+VERSIONS = ("v2", "v1", "disabled")
+
+
+def read_dump(arm, core):
+    command = [PYTHON, "-m", "tests.zombies.blinded", core, arm.kernel.vmlinux]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    if done.returncode:
+        raise BenchError(f"the dump {shown(core)} cannot be read\n{tail(done.stderr)}")
+    return json.loads(done.stdout)
+
+
+def wrong_debug_info(core, kernel):
+    """The dump, with an ELF file that has none, and with another kernel's."""
+    others = [other for other in map(kernels.KERNELS.get, kernels.used_by("zombies"))
+              if other is not kernel and other.vmlinux.is_file()]
+    for vmlinux in (PYTHON, *(other.vmlinux for other in others)):
+        done = subprocess.run([PYTHON, TOOL, "--core", core, "--vmlinux", vmlinux],
+                              capture_output=True, text=True, check=False)
+        if done.returncode != NO_DEBUG_INFO or "Traceback" in done.stderr:
+            return f"with {vmlinux} it ends with {done.returncode}: {tail(done.stderr)}"
+    return None
+
+
+def without_permission(result):
+    status, text = result["without_permission"]
+    if status != NO_PERMISSION or "permission" not in text:
+        return f"it ends with {status}: {text}"
+    return None
+
+
+def where_disabled(result):
+    status, text = result["disabled"]
+    if status != NO_MEMCG or "disabled" not in text:
+        return f"it ends with {status}: {text}"
+    return None
+
+
+def of_one(expected, found, read_at):
+    """What is checked of a running kernel and of a dump alike."""
+    yield "names who holds each", checks.names(expected, found)
+    yield "lists nothing else", checks.lists_nothing_else(expected, found)
+    yield "finds as many as the kernel counts", checks.counts(found)
+    yield "ages", checks.ages(expected, found, read_at)
+    yield "no notes", "; ".join(found["notes"])
+
+
+def of_running(result):
+    """(name, what is wrong or nothing) of each check."""
+    expected, found = result["expected"], result["found"]
+    yield from of_one(expected, found, result["read_at"])
+    yield "metrics", checks.metrics(result["metrics"], len(expected))
+    yield "names them while others come and go", checks.names(expected, result["busy"])
+    yield "without permission", without_permission(result)
+    if result["percpu"]:
+        yield "bytes as charged to the parent", checks.per_cpu_bytes(result, found)
+
+
+def of_dump(arm, result, core):
+    dump = read_dump(arm, core)
+    whole, expected = dump["whole"], result["expected"]
+    yield from of_one(expected, whole, result["dumped_at"])
+    yield "metrics of each group", checks.metrics(dump["metrics"], len(expected))
+    yield "with wrong debug information", wrong_debug_info(core, arm.kernel)
+    yield "without each finder", checks.blinded(expected, whole, dump["without"])
+
+
+def judge(arm, version):
+    """Boots a guest, and all that is checked of it."""
+    if version == "disabled":
+        yield "it says so", where_disabled(guests.run(arm, GROUPS, version))
+        return
+    core = OUT / "zombies.core"
+    result = guests.run(arm, GROUPS, version, core)
+    for name, wrong in of_running(result):
+        yield f"running: {name}", wrong
+    for name, wrong in of_dump(arm, result, core):
+        yield f"dump: {name}", wrong
+    core.unlink()
+
+
+def zombies():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     epilog=f"QUICK=1 makes {FEW} groups of each kind.")
+    selection.add_option(parser, "guests")
+    options = parser.parse_args()
+
+    qemu.check()
+    names = kernels.used_by("zombies")
+    todo = selection.chosen(options, list(itertools.product(names, VERSIONS)), " ".join)
+    of_name = {name: kernels.alone(name) for name, _ in todo}
+    arms.check_images(of_name.values())
+    guard = session.only_one()
+    progress = Progress("zombies", map(" ".join, todo))
+    found = results.Run("zombies", {arm.kernel for arm in of_name.values()})
+    for name, version in todo:
+        progress.next(f"{name} {version}")
+        arm, wrong = of_name[name], []
+        log = guests.log_name(arm, version)
+        try:
+            for check, why in judge(arm, version):
+                found.check(f"{name} {version}, {check}", why, log=log)
+                wrong += [f"{check}: {why}"] if why else []
+        except BenchError as error:
+            found.check(f"{name} {version}, guest", error, log=log)
+            wrong.append(str(error))
+        progress.done("".join(f"\n    FAIL {each}" for each in wrong) or "ok", not wrong)
+    guard.close()
+    return found.conclude()
+
+
+if __name__ == "__main__":
+    main(zombies)

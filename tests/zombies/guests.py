@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: GPL-2.0
+"""A guest in which workloads/zombies.py runs: its disks, how it is started, and its dump."""
+
+import json
+import pathlib
+import re
+import socket
+import subprocess
+import time
+
+from harness import arms, disk_image, python_guest, qemu
+from harness.common import LOGS, OUT, ROOT, BenchError, shown
+from harness.python_guest import PYTHON
+
+MEMORY = 1024
+CPUS = 2
+SWAP = 64 << 20
+TIMEOUT = 900
+# Between two looks at what the guest has printed, in seconds.
+POLL = 1.0
+# The last CPU is isolated: nobody takes back what it has charged ahead.
+KERNEL = ("root=/dev/vda", "rootfstype=ext2", "ro", "init=/init", "isolcpus=domain,1")
+DUMP_MARK = "MM_RECLAIM_DUMP"
+TOOLS = ROOT / "tools/cgroup"
+
+
+def drgn_folder():
+    """Of the system's Python, which is the one that guests have."""
+    return pathlib.Path(python_guest.output_of(
+        PYTHON, "-c", "import drgn; print(drgn.__path__[0])").strip())
+
+
+def drgn_files():
+    """drgn and its libraries: where each is there, and where it is here."""
+    folder = drgn_folder()
+    paths = [*folder.rglob("*.py"), *folder.parent.glob("_drgn*.so"),
+             *folder.parent.glob("_drgn_util/*.py")]
+    found = {path: path for path in paths}
+    binaries = [path for path in paths if path.suffix == ".so"]
+    found.update((path, path) for path in python_guest.libraries(binaries))
+    return found
+
+
+def disks(kernel):
+    """The root, with the kernel's debug information; swap; and one to write to."""
+    files = {**python_guest.contents("zombies.py"), **drgn_files()}
+    files[pathlib.Path("/tools/memcg_zombies.py")] = TOOLS / "memcg_zombies.py"
+    files.update((pathlib.Path("/tools/zombies") / path.name, path)
+                 for path in (TOOLS / "zombies").glob("*.py"))
+    files[pathlib.Path("/vmlinux")] = kernel.vmlinux
+    OUT.mkdir(parents=True, exist_ok=True)
+    images = [OUT / f"zombies-{name}.img" for name in ("root", "swap", "disk")]
+    root, swap, disk = images
+    stage = OUT / "zombies-stage"
+    disk_image.stage(stage, files)
+    disk_image.file_system("ext2", root, stage)
+    disk_image.empty(swap, SWAP)
+    disk_image.stage(stage, {})
+    disk_image.file_system("ext2", disk, stage)
+    return tuple(f"file={image},format=raw,cache=unsafe,snapshot=on" for image in images)
+
+
+class Guest:
+    """One that runs until it was dumped."""
+
+    def __init__(self, arm, machine, arguments, log):
+        self.arm = arm
+        self.log = log
+        self.control = OUT / "zombies.sock"
+        self.control.unlink(missing_ok=True)
+        command = [*qemu.command(machine, arm.kernel.image, None, arguments),
+                   "-device", "vmcoreinfo", "-qmp", f"unix:{self.control},server,nowait"]
+        log.parent.mkdir(parents=True, exist_ok=True)
+        self.output = open(log, "w+b")
+        self.start = time.monotonic()
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=self.output, stderr=subprocess.STDOUT,
+            preexec_fn=qemu.die_with_parent)  # noqa: PLW1509
+
+    def console(self):
+        return self.log.read_bytes().decode(errors="replace").replace("\r", "")
+
+    def wait_for(self, mark, seconds):
+        """False if it ended, or took longer."""
+        end = self.start + seconds
+        while time.monotonic() < end:
+            console = self.console()
+            if f"\n{mark}" in console:
+                return True
+            if self.process.poll() is not None or arms.EXIT in console:
+                return False
+            time.sleep(POLL)
+        return False
+
+    def dump(self, path):
+        """Writes its memory as an ELF file, with what the kernel says of itself. Debian
+        12's drgn translates no addresses for that, so QEMU has to."""
+        path.unlink(missing_ok=True)
+        with socket.socket(socket.AF_UNIX) as control:
+            control.settimeout(120)
+            control.connect(str(self.control))
+            with control.makefile("rw") as stream:
+                stream.readline()
+                command(stream, "qmp_capabilities")
+                command(stream, "dump-guest-memory", paging=True, protocol=f"file:{path}")
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self.output.close()
+        self.control.unlink(missing_ok=True)
+
+
+def command(stream, name, **arguments):
+    """Of QEMU's monitor; events that come in between are nobody's concern."""
+    stream.write(json.dumps({"execute": name, "arguments": arguments}) + "\n")
+    stream.flush()
+    for line in stream:
+        answer = json.loads(line)
+        if "error" in answer:
+            raise BenchError(f"QEMU refuses {name}: {answer['error']['desc']}")
+        if "return" in answer:
+            return
+
+
+def log_name(arm, version):
+    return f"zombies-{arm.name}-{version}"
+
+
+def run(arm, n, version, core=None):
+    """What the guest says of itself. It is dumped to `core`. `version` is that of cgroups,
+    or disabled."""
+    log = LOGS / f"{log_name(arm, version)}.log"
+    machine = qemu.Machine("tcg", MEMORY, CPUS, disks=disks(arm.kernel))
+    arguments = " ".join(("console=ttyS0 panic=-1 oops=panic no_timer_check", *KERNEL,
+                          "cgroup_disable=memory" if version == "disabled" else "",
+                          f"-- -n {n} --json {version}"))
+    guest = Guest(arm, machine, arguments, log)
+    try:
+        ready = guest.wait_for(DUMP_MARK, TIMEOUT)
+        seen = time.monotonic()
+        if ready and core:
+            guest.dump(core)
+        took = time.monotonic() - seen
+    finally:
+        guest.end()
+    ended = qemu.Ended(time.monotonic() - guest.start, not ready, 0, guest.console(),
+                       arm.kernel)
+    why = arms.complaint(ended) or (None if ready else arms.problem(ended))
+    if why:
+        raise arms.GuestFailed(why, log, ended.console)
+    result = arms.parse(ended.console)
+    # Where there are no memory cgroups, nothing tells the implementations apart.
+    if not result or (version != "disabled" and
+                      result["implementation"] != arm.kernel.implementation):
+        raise BenchError(f"the guest printed no result of {arm.name}, see {shown(log)}")
+    # By the guest's clock, which was printed before; it may stop when the guest idles.
+    before, lost = map(float, re.search(f"^{DUMP_MARK} (\\S+) (\\S+)", ended.console,
+                                        re.MULTILINE).groups())
+    result["dumped_at"] = [before, before + POLL + took, lost]
+    return result
