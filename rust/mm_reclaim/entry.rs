@@ -14,22 +14,16 @@ use kernel::{
         self,
         mem_cgroup, //
     },
-    ffi::{
-        c_int,
-        c_long,
-        c_ulong, //
-    },
-    prelude::*, //
+    error::from_result,
+    prelude::*,
+    sync::rcu::RcuFreed, //
 };
 
 #[cfg(CONFIG_DEBUG_FS)]
 use kernel::seq_file::SeqFile;
 
 use crate::{
-    id_table::{
-        RcuFreed,
-        Writer, //
-    },
+    id_table::Writer,
     lifecycle,
     map::on_node::HasMap,
     memcg::{
@@ -55,13 +49,6 @@ use crate::{
 #[cfg(CONFIG_DEBUG_FS)]
 mod debugfs;
 mod walk;
-
-fn to_errno(result: Result) -> c_int {
-    match result {
-        Ok(()) => 0,
-        Err(err) => err.to_errno(),
-    }
-}
 
 /// Returns what changes the ids of shrinkers.
 ///
@@ -90,10 +77,7 @@ pub(crate) unsafe extern "C" fn shrinker_id_alloc(shrinker: *mut bindings::shrin
     // makes the table forget it.
     let shrinker = unsafe { RcuFreed::new(NonNull::new_unchecked(shrinker.cast::<Shrinker>())) };
 
-    match lifecycle::register(&mut ids, shrinker) {
-        Ok(id) => id.as_raw(),
-        Err(err) => err.to_errno(),
-    }
+    from_result(|| Ok(lifecycle::register(&mut ids, shrinker)?.as_raw()))
 }
 
 /// Takes the id of a shrinker back. Does not sleep.
@@ -131,7 +115,7 @@ pub(crate) unsafe extern "C" fn install_shrinker_unit(
     // SAFETY: The memcg is valid.
     let memcg = unsafe { MemCgroup::from_raw(memcg) };
 
-    to_errno(lifecycle::install(memcg, id, Flags::from_raw(gfp)))
+    from_result(|| lifecycle::install(memcg, id, Flags::from_raw(gfp)).map(|()| 0))
 }
 
 /// Brings the maps of a memcg online. Returns 0 or `-ENOMEM`. May sleep.
@@ -142,7 +126,9 @@ pub(crate) unsafe extern "C" fn install_shrinker_unit(
 #[export]
 pub(crate) unsafe extern "C" fn alloc_shrinker_info(memcg: *mut mem_cgroup) -> c_int {
     // SAFETY: The memcg is valid.
-    to_errno(lifecycle::online(unsafe { MemCgroup::from_raw(memcg) }))
+    let memcg = unsafe { MemCgroup::from_raw(memcg) };
+
+    from_result(|| lifecycle::online(memcg).map(|()| 0))
 }
 
 /// Takes the maps of a memcg offline: hands its deferred work to its parent, and frees its units
@@ -238,7 +224,9 @@ pub(crate) unsafe extern "C" fn set_shrinker_bits_root(shrinker: *mut bindings::
 #[export]
 pub(crate) unsafe extern "C" fn install_shrinker_node(nid: c_int) -> c_int {
     // SAFETY: The node is a possible one.
-    to_errno(lifecycle::add_node(unsafe { Node::from_raw(nid) }))
+    let node = unsafe { Node::from_raw(nid) };
+
+    from_result(|| lifecycle::add_node(node).map(|()| 0))
 }
 
 /// Says in types whose deferred work is meant; none if the shrinker has no id.

@@ -10,11 +10,11 @@ use kernel::{
         flags::GFP_KERNEL,
         Flags, //
     },
-    prelude::*, //
+    prelude::*,
+    sync::rcu::RcuFreed, //
 };
 
 use crate::{
-    id_table::RcuFreed,
     iter::{
         self,
         Cookie,

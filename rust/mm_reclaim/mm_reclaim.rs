@@ -38,7 +38,7 @@
 //!   `memcg_bitmap`, `id_table`, `sys`, `shrinker_id`
 //! - `entry::walk`: `walk`, `verify`, `memcg`, `soft_limit::walk`, `soft_limit`, `iter`, `sys`
 //! - `entry::debugfs`: `memcg`, `map::on_node`, `sys`, `shrinker_id`
-//! - `lifecycle`: `shrinker`, `memcg`, `iter`, `map::on_node`, `id_table`, `sys`, `shrinker_id`
+//! - `lifecycle`: `shrinker`, `memcg`, `iter`, `map::on_node`, `sys`, `shrinker_id`
 //! - `walk`: `verify`, `shrinker`, `memcg`, `iter`, `map::on_node`, `memcg_bitmap`, `sys`,
 //!   `shrinker_id`
 //! - `verify`: `shrinker`, `memcg`, `sys`, `shrinker_id`
@@ -52,7 +52,7 @@
 //! - `map`: `table`, `sys`, `layout`, `shrinker_id`, `unit`
 //! - `table`: `sys`, `unit`
 //! - `memcg_bitmap`: `layout`, `bits`
-//! - `id_table`: `shrinker_id`, `unit`, `bits`
+//! - `id_table`: `shrinker_id`, `unit`
 //! - `sys`: `unit`
 //! - `layout`: `bits`
 //! - `shrinker_id`: `unit`

@@ -6,14 +6,16 @@ use core::ptr::NonNull;
 use kernel::{
     alloc::flags::GFP_KERNEL,
     prelude::*,
-    sync::rcu, //
+    sync::rcu::{
+        self,
+        RcuFreed, //
+    }, //
 };
 
 use super::random::Random;
 use crate::{
     id_table::{
         IdTable,
-        RcuFreed,
         Writer, //
     },
     shrinker_id::ShrinkerId, //

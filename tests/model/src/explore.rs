@@ -12,7 +12,10 @@ use kernel::{
         self,
         Options, //
     },
-    sync::rcu, //
+    sync::rcu::{
+        self,
+        RcuRef, //
+    }, //
 };
 use std::{
     ptr,
@@ -20,10 +23,7 @@ use std::{
 };
 
 use crate::{
-    id_table::{
-        RcuRef,
-        Writer, //
-    },
+    id_table::Writer,
     lifecycle,
     map::on_node::HasMap,
     memcg::{

@@ -14,7 +14,10 @@ use kernel::{
     model,
     page::PAGE_SIZE,
     prelude::*,
-    sync::rcu, //
+    sync::rcu::{
+        self,
+        RcuFreed, //
+    }, //
 };
 use proptest::{
     collection::vec,
@@ -38,7 +41,6 @@ use std::collections::{
 use crate::{
     id_table::{
         IdTable,
-        RcuFreed,
         Writer, //
     },
     iter::Verdict,

@@ -15,16 +15,18 @@ use core::{
 };
 use kernel::{
     bindings,
-    sync::atomic::{
-        Atomic,
-        Relaxed, //
+    sync::{
+        atomic::{
+            Atomic,
+            Relaxed, //
+        },
+        rcu::RcuFreed, //
     }, //
 };
 
 use crate::{
     id_table::{
         IdTable,
-        RcuFreed,
         Writer, //
     },
     memcg::MemCgroup,

@@ -162,7 +162,7 @@ pub struct RcuSlot<T: Send + Sync + 'static> {
 
 // SAFETY: A slot gives out `&T` on any CPU and drops `T` on any CPU, which `T` allows.
 unsafe impl<T: Send + Sync + 'static> Send for RcuSlot<T> {}
-// SAFETY: As above.
+// SAFETY: The pointer is atomic, shared users only get `&T` from it, and `T` is [`Sync`].
 unsafe impl<T: Send + Sync + 'static> Sync for RcuSlot<T> {}
 
 /// What a slot held when it was read; valid as long as the guard under which it was read.

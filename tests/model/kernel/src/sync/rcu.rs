@@ -9,6 +9,13 @@ use crate::model;
 #[path = "../../../../../rust/kernel/sync/rcu/slot.rs"]
 mod slot;
 
+#[path = "../../../../../rust/kernel/sync/rcu/reference.rs"]
+mod reference;
+
+pub use reference::{
+    RcuFreed,
+    RcuRef, //
+};
 pub use slot::{
     RcuBox,
     RcuSlot,
