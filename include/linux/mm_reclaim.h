@@ -89,15 +89,15 @@ struct shrinker_node_info {
 
 /**
  * struct shrinker_memcg_bitmap - which memcgs may have something to shrink
- * @summary: bit k is set if word k of @words may have a bit set
  * @words: a bit for each private id of a memcg
+ * @limit: words from this one on never had a bit set
  *
  * One for each possible node. All zeroes is a valid empty bitmap. Only Rust
  * writes it (rust/mm_reclaim/memcg_bitmap.rs).
  */
 struct shrinker_memcg_bitmap {
-	unsigned long	summary[SHRINKER_MEMCG_IDS / BITS_PER_LONG / BITS_PER_LONG];
 	unsigned long	words[SHRINKER_MEMCG_IDS / BITS_PER_LONG];
+	unsigned int	limit;
 };
 
 /**

@@ -21,9 +21,10 @@ impl AtomicBits {
     /// Number of bits.
     pub(crate) const LEN: u32 = usize::BITS;
 
-    /// Creates a word with these bits.
-    pub(crate) const fn new(bits: Bits) -> Self {
-        Self(Atomic::new(bits.0))
+    /// Creates a word without bits.
+    #[cfg(any(CONFIG_MEMCG_V1, CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST))]
+    pub(crate) const fn new() -> Self {
+        Self(Atomic::new(0))
     }
 
     /// Reads the whole word; orders nothing.
@@ -56,62 +57,29 @@ impl AtomicBits {
 pub(crate) struct Bits(usize);
 
 impl Bits {
-    /// No bits.
-    pub(crate) const NONE: Self = Self(0);
-
-    #[inline]
     fn mask(bit: u32) -> usize {
         1usize.wrapping_shl(bit)
     }
 
     /// Returns whether no bit is set.
-    #[inline]
     pub(crate) fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Returns the bits that are not set.
-    #[inline]
-    pub(crate) fn complement(self) -> Self {
-        Self(!self.0)
-    }
-
     /// Returns those of the bits that are not below `bit`.
-    #[inline]
     pub(crate) fn starting_at(self, bit: u32) -> Self {
         Self(self.0 & usize::MAX.wrapping_shl(bit))
     }
 
     /// Returns whether `bit` is set.
-    #[inline]
     pub(crate) fn contains(self, bit: u32) -> bool {
         self.0 & Self::mask(bit) != 0
     }
 }
 
-/// Returns the number of the first bit, from number `start` on, that `choose` leaves of the words.
-pub(crate) fn first_from(
-    words: &[AtomicBits],
-    start: u32,
-    choose: impl Fn(Bits) -> Bits,
-) -> Option<u32> {
-    let at = start / AtomicBits::LEN;
-    let mut from = start % AtomicBits::LEN;
-
-    // Not `at..`, which panics on overflow.
-    (at..u32::MAX)
-        .zip(words.get(at as usize..)?)
-        .find_map(|(at, word)| {
-            let mut bits = choose(word.load()).starting_at(core::mem::take(&mut from));
-            let offset = bits.next()?;
-            Some(at.wrapping_mul(AtomicBits::LEN).wrapping_add(offset))
-        })
-}
-
 impl Iterator for Bits {
     type Item = u32;
 
-    #[inline]
     fn next(&mut self) -> Option<u32> {
         if self.is_empty() {
             return None;

@@ -62,10 +62,8 @@ impl SoftLimitState {
     /// Creates a state without excess, as it is in zeroed memory.
     #[cfg(CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST)]
     pub(crate) const fn new() -> Self {
-        use crate::bits::Bits;
-
         Self {
-            flags: AtomicBits::new(Bits::NONE),
+            flags: AtomicBits::new(),
             nr_below: Atomic::new(0),
         }
     }

@@ -54,8 +54,8 @@ impl NodeSummary {
     /// Creates an empty summary, as it is in zeroed memory.
     pub(crate) const fn new() -> Self {
         Self {
-            unit_summary: AtomicBits::new(Bits::NONE),
-            strays: AtomicBits::new(Bits::NONE),
+            unit_summary: AtomicBits::new(),
+            strays: AtomicBits::new(),
         }
     }
 }

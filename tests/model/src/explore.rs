@@ -704,24 +704,29 @@ mod list {
         MemcgId::from_raw(id).unwrap()
     }
 
-    /// Two memcgs in one word of the bitmap.
+    /// Both raise the limit of the bitmap.
     #[test]
-    fn list_against_neighbour() {
+    fn list_against_higher() {
         explore(
             Options::default(),
-            || {
-                let scene = Scene::new(&[], 0);
-
-                scene.memcg(0).list().set(id(70));
-                scene
-            },
+            || Scene::new(&[], 0),
             [
                 |scene| {
-                    scene.memcg(0).list().set(id(100));
+                    scene.memcg(0).list().set(id(70));
                 },
-                |scene| scene.memcg(0).list().clear(id(70)),
+                |scene| {
+                    scene.memcg(0).list().set(id(200));
+                },
             ],
-            |scene| assert!(scene.memcg(0).list().next(1) == Some(id(100)), "not found"),
+            |scene| {
+                let list = scene.memcg(0).list();
+
+                assert!(list.next(1) == Some(id(70)), "not found");
+                assert!(
+                    list.next(71) == Some(id(200)),
+                    "the higher one is not found"
+                );
+            },
         );
     }
 

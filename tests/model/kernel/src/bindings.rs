@@ -25,8 +25,8 @@ pub type gfp_t = u32;
 pub const DEF_PRIORITY: u32 = 12;
 /// As many nodes as there can be.
 pub const MAX_NUMNODES: u32 = 4;
-/// Ids of memcgs. Fewer than in the kernel, for two summaries: a search through more of them, which
-/// are zero, has nothing to race with.
+/// Ids of memcgs. Fewer than in the kernel: a search through more words, which are zero, has nothing
+/// to race with.
 pub const SHRINKER_MEMCG_IDS: u32 = 2 * 64 * 64;
 /// A pass of reclaim over those in excess.
 #[derive(Default)]
