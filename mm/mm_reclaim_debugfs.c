@@ -31,7 +31,6 @@ static const char * const mm_reclaim_stat_names[] = {
 	[MM_RECLAIM_INSTALLS] = "installs",
 	[MM_RECLAIM_GROWTHS] = "growths",
 	[MM_RECLAIM_MEMCGS_VISITED] = "memcgs_visited",
-	[MM_RECLAIM_SUBTREES_SKIPPED] = "subtrees_skipped",
 	[MM_RECLAIM_BITS_VISITED] = "bits_visited",
 	[MM_RECLAIM_BITS_SPURIOUS] = "bits_spurious",
 	[MM_RECLAIM_EXCESS_PASSES] = "excess_passes",

@@ -215,7 +215,6 @@ void shrinker_warn_unlisted(struct mem_cgroup *memcg, int nid);
  * @MM_RECLAIM_INSTALLS: units that were ever installed
  * @MM_RECLAIM_GROWTHS: times that a table gave way to a larger one
  * @MM_RECLAIM_MEMCGS_VISITED: walks of a memcg that called a shrinker for a bit
- * @MM_RECLAIM_SUBTREES_SKIPPED: subtrees without memory that reclaim passed over
  * @MM_RECLAIM_BITS_VISITED: shrinkers that were called for a bit
  * @MM_RECLAIM_BITS_SPURIOUS: those of them that were empty
  * @MM_RECLAIM_EXCESS_PASSES: passes over those that exceed their soft limits
@@ -231,7 +230,6 @@ enum mm_reclaim_stat {
 	MM_RECLAIM_INSTALLS,
 	MM_RECLAIM_GROWTHS,
 	MM_RECLAIM_MEMCGS_VISITED,
-	MM_RECLAIM_SUBTREES_SKIPPED,
 	MM_RECLAIM_BITS_VISITED,
 	MM_RECLAIM_BITS_SPURIOUS,
 	MM_RECLAIM_EXCESS_PASSES,

@@ -8,6 +8,8 @@
 //! [`include/linux/memcontrol.h`](srctree/include/linux/memcontrol.h)
 
 use core::ptr::NonNull;
+#[cfg(CONFIG_DEBUG_FS)]
+use kernel::seq_file::SeqFile;
 use kernel::{
     alloc::Flags,
     bindings::{
@@ -18,9 +20,6 @@ use kernel::{
     prelude::*,
     sync::rcu::RcuFreed, //
 };
-
-#[cfg(CONFIG_DEBUG_FS)]
-use kernel::seq_file::SeqFile;
 
 use crate::{
     id_table::Writer,
@@ -39,11 +38,6 @@ use crate::{
     shrinker_id::ShrinkerId,
     sys::Node,
     walk::shrink_memcg, //
-};
-#[cfg(CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST)]
-use crate::{
-    memcg_bitmap::MemcgId,
-    verify, //
 };
 
 #[cfg(CONFIG_DEBUG_FS)]
@@ -188,7 +182,9 @@ pub(crate) unsafe extern "C" fn set_shrinker_bit(
     // Without kernel memory accounting, list_lru.c has one list for all memcgs, and installs no
     // unit; no shrinker of the kernel's own has an id then. The root may have objects on a node
     // that is about to get memory, and gets all bits there in the end.
-    if !group.map_on(node).set(id) && !memcg::is_kmem_disabled() && node.has_memory() {
+    let has_memory = || Node::with_memory().any(|other| other == node);
+
+    if !group.map_on(node).set(id) && !memcg::is_kmem_disabled() && has_memory() {
         // SAFETY: The memcg is valid.
         unsafe { bindings::shrinker_warn_missing_unit(group.as_raw(), nid, shrinker_id) };
     }
@@ -337,69 +333,4 @@ pub(crate) unsafe extern "C" fn show_shrinker_map(
     };
 
     debugfs::show(m, memcg, node);
-}
-
-/// Returns what a test asks about the map of a memcg on a node, and a shrinker.
-///
-/// # Safety
-///
-/// `memcg` must be valid, `nid` a possible node.
-#[cfg(CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST)]
-#[export]
-pub(crate) unsafe extern "C" fn shrinker_map_inspect(
-    memcg: *mut mem_cgroup,
-    nid: c_int,
-    shrinker_id: c_int,
-    what: c_int,
-) -> c_long {
-    // SAFETY: The caller vouches for both.
-    let (memcg, node) = unsafe { (MemCgroup::from_raw(memcg), Node::from_raw(nid)) };
-    let Some(id) = ShrinkerId::from_raw(shrinker_id) else {
-        return 0;
-    };
-    let map = memcg.map_on(node);
-
-    match what as u32 {
-        bindings::shrinker_map_view_SHRINKER_MAP_BIT => map.is_set(id).into(),
-        bindings::shrinker_map_view_SHRINKER_MAP_SUMMARY => map.is_pending(id).into(),
-        bindings::shrinker_map_view_SHRINKER_MAP_INSTALLED => map.is_installed(id).into(),
-        bindings::shrinker_map_view_SHRINKER_MAP_DEFERRED => map.nr_deferred(id),
-        _ => memcg.map().nr_units() as c_long,
-    }
-}
-
-/// Returns whether the memcg that has, or had, a private id is listed as not idle.
-///
-/// # Safety
-///
-/// `nid` must be a possible node.
-#[cfg(CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST)]
-#[export]
-pub(crate) unsafe extern "C" fn shrinker_id_is_listed(memcg_id: c_int, nid: c_int) -> bool {
-    // SAFETY: The node is a possible one.
-    let node = unsafe { Node::from_raw(nid) };
-
-    MemCgroup::root()
-        .zip(MemcgId::from_raw(memcg_id))
-        .is_some_and(|(root, id)| root.bitmap(node).contains(id))
-}
-
-/// Has the oracle compare a map with the shrinkers, whatever the boot parameter says. May sleep.
-///
-/// # Safety
-///
-/// The caller must have a reference on `memcg`, and `nid` must be a possible node.
-#[cfg(CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST)]
-#[export]
-pub(crate) unsafe extern "C" fn shrinker_verify(memcg: *mut mem_cgroup, nid: c_int) {
-    // SAFETY: The caller vouches for both.
-    let (memcg, node) = unsafe { (MemCgroup::from_raw(memcg), Node::from_raw(nid)) };
-    let target = Target {
-        memcg,
-        node,
-        gfp_mask: kernel::alloc::flags::GFP_KERNEL.as_raw(),
-        priority: 0,
-    };
-
-    verify::compare(&target, &memcg.map_on(node));
 }

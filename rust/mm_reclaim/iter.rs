@@ -11,12 +11,21 @@
 //! there.
 
 use core::{
-    ops::Deref,
+    ops::{
+        ControlFlow,
+        Deref, //
+    },
     ptr, //
 };
-use kernel::sync::rcu::{
-    self,
-    Guard, //
+use kernel::sync::{
+    atomic::{
+        Atomic,
+        Relaxed, //
+    },
+    rcu::{
+        self,
+        Guard, //
+    }, //
 };
 
 /// What a filter says about a group.
@@ -40,17 +49,15 @@ pub(crate) trait Group: Sized {
 
     /// Returns what follows `pos` in a pre-order walk of the hierarchy below `root`, which begins
     /// with `root` itself (`pos` is none). `pos` may have left the hierarchy.
-    fn next_descendant_pre<'g>(
+    ///
+    /// If the verdict on `pos` was [`SkipTree`](Verdict::SkipTree), never enters its subtree, also
+    /// if that grows meanwhile.
+    fn next<'g>(
         pos: Option<&'g Self>,
+        verdict: Verdict,
         root: &'g Self,
         guard: &'g Guard,
     ) -> Option<&'g Self>;
-
-    /// Returns what follows the group and all of its descendants in a pre-order walk of the
-    /// hierarchy below `root`.
-    ///
-    /// Never enters the group's subtree, also if it grows meanwhile.
-    fn next_after_subtree<'g>(&'g self, root: &'g Self, guard: &'g Guard) -> Option<&'g Self>;
 
     /// Gets a reference, unless the group is gone.
     fn try_get(&self) -> Option<Self::Ref>;
@@ -60,17 +67,20 @@ pub(crate) trait Group: Sized {
 }
 
 /// The order in which a walk visits the groups of a hierarchy.
-pub(crate) trait Order<T> {
-    /// Returns what follows `pos`, or the first group if that is none. `pos` may have left the
-    /// hierarchy.
-    fn next<'g>(&self, pos: Option<&'g T>, root: &'g T, guard: &'g Guard) -> Option<&'g T>;
-
-    /// Returns what follows a group and all of its descendants.
-    fn next_after_subtree<'g>(&self, group: &'g T, root: &'g T, guard: &'g Guard) -> Option<&'g T>;
+pub(crate) trait Order<T: Group> {
+    /// Returns what follows `pos`, or the first group if that is none, as [`Group::next`] does.
+    fn next<'g>(
+        &self,
+        pos: Option<&'g T>,
+        verdict: Verdict,
+        root: &'g T,
+        guard: &'g Guard,
+    ) -> Option<&'g T> {
+        T::next(pos, verdict, root, guard)
+    }
 
     /// Returns whether the walk does not visit the group that the order returned last, nor its
     /// descendants, whatever the filter says.
-    #[inline]
     fn passes_over(&self) -> bool {
         false
     }
@@ -80,25 +90,12 @@ pub(crate) trait Order<T> {
 #[derive(Clone, Copy)]
 pub(crate) struct PreOrder;
 
-impl<T: Group> Order<T> for PreOrder {
-    #[inline]
-    fn next<'g>(&self, pos: Option<&'g T>, root: &'g T, guard: &'g Guard) -> Option<&'g T> {
-        T::next_descendant_pre(pos, root, guard)
-    }
-
-    #[inline]
-    fn next_after_subtree<'g>(&self, group: &'g T, root: &'g T, guard: &'g Guard) -> Option<&'g T> {
-        group.next_after_subtree(root, guard)
-    }
-}
+impl<T: Group> Order<T> for PreOrder {}
 
 /// The position of a shared walk.
 pub(crate) trait SharedPosition<T: Group> {
     /// Returns the number of rounds that were completed.
-    fn generation(&self) -> i32;
-
-    /// Counts a completed round.
-    fn complete_round(&self);
+    fn generation(&self) -> &Atomic<i32>;
 
     /// Returns the group visited last, none at the start of a round.
     fn load<'g>(&'g self, guard: &'g Guard) -> Option<&'g T>;
@@ -137,7 +134,6 @@ impl<T: Group> Step<T> {
     }
 
     /// Gets a reference on `group`, unless it is gone. The root needs none.
-    #[inline]
     fn hold(group: &T, root: &T) -> Option<Self> {
         if ptr::eq(group, root) {
             Some(Self::Root)
@@ -151,31 +147,15 @@ impl<T: Group> Step<T> {
 /// that are gone.
 pub(crate) const MAX_SKIPPED: u32 = 64;
 
-/// What a walk has behind it.
-#[derive(Clone, Copy)]
-enum Past {
-    /// The group.
-    Group,
-    /// The group and all of its descendants.
-    Subtree,
-}
-
 /// Where a walk goes on in its next RCU read-side critical section.
 struct Resume<T: Group> {
     /// The group that was skipped last.
     last: Step<T>,
-    past: Past,
-    since: Since,
-}
-
-/// What a walk was like when a walker began to look for a group. Always the same if it is not
-/// shared.
-#[derive(Default, PartialEq, Eq)]
-struct Since {
-    /// The round.
+    verdict: Verdict,
+    /// The round; always the same in a walk of one's own.
     generation: i32,
-    /// The serial number of the group that was the position. Its address may be another group's by
-    /// now.
+    /// The serial number of the group that was the position then. Its address may be another
+    /// group's by now.
     position: Option<u64>,
 }
 
@@ -187,182 +167,125 @@ struct Since {
 /// before the walk arrived: it may sleep if the caller may.
 ///
 /// Does not sleep otherwise.
-#[inline]
-pub(crate) fn next_with<T: Group, P: SharedPosition<T>>(
-    root: &T,
-    prev: Option<&T>,
-    mut cookie: Option<Cookie<'_, P>>,
-    order: impl Order<T>,
-    mut filter: impl FnMut(&T) -> Verdict,
-    pause: impl FnMut(),
-) -> Option<Step<T>> {
-    match next_in_section(root, prev, cookie.as_mut(), &order, &mut filter, None) {
-        Progress::Arrived(step) => step,
-        Progress::Left(resume) => next_from(root, prev, cookie, &order, filter, pause, resume),
-    }
-}
-
-/// Goes on with a walk that left RCU. Out of line, as most walks arrive before.
-#[cold]
-fn next_from<T: Group, P: SharedPosition<T>>(
-    root: &T,
-    prev: Option<&T>,
-    mut cookie: Option<Cookie<'_, P>>,
-    order: &impl Order<T>,
-    mut filter: impl FnMut(&T) -> Verdict,
-    mut pause: impl FnMut(),
-    mut resume: Option<Resume<T>>,
-) -> Option<Step<T>> {
-    loop {
-        pause();
-        match next_in_section(root, prev, cookie.as_mut(), order, &mut filter, resume) {
-            Progress::Arrived(step) => return step,
-            Progress::Left(at) => resume = at,
-        }
-    }
-}
-
-/// Does what [`next_with`] does, and never sleeps.
 pub(crate) fn next<T: Group, P: SharedPosition<T>>(
     root: &T,
     prev: Option<&T>,
-    cookie: Option<Cookie<'_, P>>,
+    mut cookie: Option<Cookie<'_, P>>,
     order: impl Order<T>,
-    filter: impl FnMut(&T) -> Verdict,
+    mut filter: impl FnMut(&T) -> Verdict,
+    mut pause: impl FnMut(),
 ) -> Option<Step<T>> {
-    next_with(root, prev, cookie, order, filter, || ())
+    let mut resume = None;
+
+    loop {
+        match next_in_section(root, prev, cookie.as_mut(), &order, &mut filter, resume) {
+            ControlFlow::Break(found) => return found,
+            ControlFlow::Continue(at) => resume = at,
+        }
+        pause();
+    }
 }
 
-/// What came of one RCU read-side critical section.
-enum Progress<T: Group> {
-    /// The walk arrived at a group, or at the end of the round.
-    Arrived(Option<Step<T>>),
-    /// The walk goes on: from here, or from the position.
-    Left(Option<Resume<T>>),
-}
-
-/// Goes on with a walk in one RCU read-side critical section.
+/// Goes on with a walk in one RCU read-side critical section. Breaks with the group at which it
+/// arrived, or none at the end of the round; or else continues: from there, or from the position.
 #[inline(always)]
 fn next_in_section<T: Group, P: SharedPosition<T>>(
     root: &T,
     prev: Option<&T>,
-    cookie: Option<&mut Cookie<'_, P>>,
+    mut cookie: Option<&mut Cookie<'_, P>>,
     order: &impl Order<T>,
     filter: &mut impl FnMut(&T) -> Verdict,
     resume: Option<Resume<T>>,
-) -> Progress<T> {
+) -> ControlFlow<Option<Step<T>>, Option<Resume<T>>> {
     let guard = rcu::read_lock();
+    let (mut pos, mut generation) = (prev, 0);
 
-    let Some(cookie) = cookie else {
-        let from = match &resume {
-            Some(resume) => (Some(resume.last.get(root)), resume.past),
-            None => (prev, Past::Group),
-        };
-        let since = Since::default();
-        return match find_next(root, from, order, filter, &guard) {
-            Found::Group(step) => Progress::Arrived(Some(step)),
-            Found::End => Progress::Arrived(None),
-            Found::Skipped(last, past) => Progress::Left(Some(Resume { last, past, since })),
-        };
-    };
-
-    // A walker joins the current round at its start, and leaves when another one completes it.
-    let generation = cookie.shared.generation();
-    if prev.is_none() {
-        *cookie.generation = generation;
-    } else if *cookie.generation != generation {
-        return Progress::Arrived(None);
+    if let Some(cookie) = &mut cookie {
+        // A walker joins the current round at its start, and leaves when another one completes it.
+        generation = cookie.shared.generation().load(Relaxed);
+        if prev.is_none() {
+            *cookie.generation = generation;
+        } else if *cookie.generation != generation {
+            return ControlFlow::Break(None);
+        }
+        pos = cookie.shared.load(&guard);
     }
-    let pos = cookie.shared.load(&guard);
-    let since = || Since {
-        generation,
-        position: pos.map(T::serial),
-    };
+    let position = || pos.map(T::serial);
 
     // If another walker moved the position meanwhile, it has looked at what follows.
-    let from = match &resume {
-        Some(resume) if resume.since == since() => (Some(resume.last.get(root)), resume.past),
-        _ => (pos, Past::Group),
+    let (from, verdict) = match &resume {
+        Some(resume) if resume.generation == generation && resume.position == position() => {
+            (Some(resume.last.get(root)), resume.verdict)
+        }
+        _ => (pos, Verdict::Visit),
     };
-    let step = match find_next(root, from, order, filter, &guard) {
-        Found::Group(step) => Some(step),
-        Found::End => None,
-        Found::Skipped(last, past) => {
-            let since = since();
-            return Progress::Left(Some(Resume { last, past, since }));
+    let step = match find_next(root, from, verdict, order, filter, &guard) {
+        ControlFlow::Break(step) => step,
+        ControlFlow::Continue((last, verdict)) => {
+            let position = position();
+            return ControlFlow::Continue(Some(Resume {
+                last,
+                verdict,
+                generation,
+                position,
+            }));
         }
     };
 
-    // Only the root or a group with a reference becomes the position, so that the position is
-    // taken back before it is freed. If another walker moved it meanwhile, that one visits `step`,
-    // and this one goes on from where the other one is.
-    if !cookie.shared.advance(pos, step.as_ref()) {
-        return Progress::Left(None);
-    }
-    if step.is_none() {
-        cookie.shared.complete_round();
+    if let Some(cookie) = cookie {
+        // Only the root or a group with a reference becomes the position, so that the position is
+        // taken back before it is freed. If another walker moved it meanwhile, that one visits
+        // `step`, and this one goes on from where the other one is.
+        if !cookie.shared.advance(pos, step.as_ref()) {
+            return ControlFlow::Continue(None);
+        }
+        if step.is_none() {
+            cookie.shared.generation().add(1, Relaxed);
 
-        // A walker that arrives at the very end of a round must see at least one group, and begins
-        // another round: but only if the round didn't begin here, because a filter that refuses
-        // every group would make that endless.
-        if prev.is_none() && pos.is_some() {
-            return Progress::Left(None);
+            // A walker that arrives at the very end of a round must see at least one group, and
+            // begins another round: but only if the round didn't begin here, because a filter that
+            // refuses every group would make that endless.
+            if prev.is_none() && pos.is_some() {
+                return ControlFlow::Continue(None);
+            }
         }
     }
-    Progress::Arrived(step)
+    ControlFlow::Break(step)
 }
 
-/// What [`find_next`] found.
-enum Found<T: Group> {
-    /// A group that passes the filter.
-    Group(Step<T>),
-    /// The end of the round.
-    End,
-    /// Too many groups that don't pass; this was the last of them.
-    Skipped(Step<T>, Past),
-}
-
-/// Finds the first group after a place that passes the filter and can be referenced.
-#[inline]
+/// Finds the first group after `pos`, on which there was a verdict, that passes the filter and can
+/// be referenced. Breaks with that, or none at the end of the round. Continues after the last one
+/// if there were too many that don't pass.
 fn find_next<'g, T: Group>(
     root: &'g T,
-    from: (Option<&'g T>, Past),
+    mut pos: Option<&'g T>,
+    mut verdict: Verdict,
     order: &impl Order<T>,
     filter: &mut impl FnMut(&T) -> Verdict,
     guard: &'g Guard,
-) -> Found<T> {
-    let mut next = match from {
-        (Some(group), Past::Subtree) => order.next_after_subtree(group, root, guard),
-        (pos, _) => order.next(pos, root, guard),
-    };
+) -> ControlFlow<Option<Step<T>>, (Step<T>, Verdict)> {
     let mut skipped = 0u32;
 
-    while let Some(group) = next {
-        let verdict = if order.passes_over() {
+    while let Some(group) = order.next(pos, verdict, root, guard) {
+        verdict = if order.passes_over() {
             Verdict::SkipTree
         } else {
             filter(group)
         };
-        let past = match verdict {
-            Verdict::Visit => match Step::hold(group, root) {
-                Some(step) => return Found::Group(step),
-                None => Past::Group,
-            },
-            Verdict::Skip => Past::Group,
-            Verdict::SkipTree => Past::Subtree,
-        };
+        if verdict == Verdict::Visit {
+            if let Some(step) = Step::hold(group, root) {
+                return ControlFlow::Break(Some(step));
+            }
+        }
 
         // A group that is gone is no place to go on from; it leaves the hierarchy soon.
         skipped = skipped.wrapping_add(1);
         if skipped >= MAX_SKIPPED {
             if let Some(last) = Step::hold(group, root) {
-                return Found::Skipped(last, past);
+                return ControlFlow::Continue((last, verdict));
             }
         }
-        next = match past {
-            Past::Group => order.next(Some(group), root, guard),
-            Past::Subtree => order.next_after_subtree(group, root, guard),
-        };
+        pos = Some(group);
     }
-    Found::End
+    ControlFlow::Break(None)
 }

@@ -6,16 +6,9 @@
 //! on each field: its name here, its name there, its place, and what is in it. It is checked when
 //! the crate is compiled.
 
-use core::{
-    ffi::c_void,
-    mem::{
-        align_of,
-        size_of, //
-    }, //
-};
 use kernel::{
     bindings::atomic_t,
-    ffi::c_ulong,
+    prelude::*,
     sync::{
         atomic::{
             Atomic,
@@ -55,7 +48,6 @@ pub(crate) const fn check_field<Rust, C, T: Mirrors<U>, U>(
 
 /// Casts a pointer to a field of a C object to what Rust keeps in that field: zeroed with the
 /// object, and valid then. Does not compile if their layouts differ.
-#[inline]
 pub(crate) const fn cast_field<T: Mirrors<C>, C>(field: *const C) -> *const T {
     const { T::CHECK }
     field.cast()

@@ -6,10 +6,7 @@
 //! inherits deferred work.
 
 use kernel::{
-    alloc::{
-        flags::GFP_KERNEL,
-        Flags, //
-    },
+    alloc::Flags,
     prelude::*,
     sync::rcu::RcuFreed, //
 };
@@ -91,14 +88,6 @@ pub(crate) fn install(memcg: &MemCgroup, id: ShrinkerId, flags: Flags) -> Result
     })
 }
 
-/// Gives a memcg what it has on the other nodes on those, too, that were added meanwhile.
-///
-/// Nobody is charged: a memcg at its limit must not keep memory from being added. May sleep.
-/// Returns `ENOMEM` if memory is short.
-fn extend(memcg: &MemCgroup) -> Result {
-    memcg.map().extend(Node::with_memory, GFP_KERNEL)
-}
-
 /// Prepares all memcgs for objects on a node that was just added to those with memory.
 ///
 /// May sleep. Returns `ENOMEM` if memory is short; trying again is all that needs to be done then.
@@ -111,10 +100,11 @@ pub(crate) fn add_node(node: Node) -> Result {
     loop {
         let last = prev.as_ref().map(|step: &Step<_>| step.get(root));
         let alone = None::<Cookie<'_, ReclaimIter<'_>>>;
-        let Some(step) = iter::next(root, last, alone, PreOrder, |_| Verdict::Visit) else {
+        let Some(step) = iter::next(root, last, alone, PreOrder, |_| Verdict::Visit, || ()) else {
             break;
         };
-        extend(step.get(root))?;
+        // Nobody is charged: a memcg at its limit must not keep memory from being added.
+        step.get(root).map().extend(node, GFP_KERNEL)?;
         prev = Some(step);
         // There may be tens of thousands, most of them without units.
         sys::cond_resched();
@@ -166,21 +156,22 @@ pub(crate) fn add_deferred(memcg: &MemCgroup, node: Node, id: ShrinkerId, nr: is
         return memcg.map_on(node).nr_deferred(id);
     }
     hand_over(memcg, node, id, nr)
-        .or_else(|rest| hand_over(memcg, Node::home(), id, rest))
-        .unwrap_or_else(|rest| rest)
 }
 
-/// Adds work to what a memcg, or its nearest ancestor with a unit on `node`, has there. Returns the
-/// sum, or what nobody takes.
-fn hand_over(memcg: &MemCgroup, node: Node, id: ShrinkerId, mut nr: isize) -> Result<isize, isize> {
-    let mut heir = Some(memcg);
+/// Adds work to what a memcg, or an heir, has. Out of line, as mostly nothing is left over.
+#[cold]
+fn hand_over(memcg: &MemCgroup, node: Node, id: ShrinkerId, mut nr: isize) -> isize {
+    for node in [node, Node::home()] {
+        let mut heir = Some(memcg);
 
-    while let Some(memcg) = heir {
-        match memcg.map_on(node).add_deferred(id, nr) {
-            Ok(sum) => return Ok(sum),
-            Err(rest) => nr = rest,
+        while let Some(memcg) = heir {
+            match memcg.map_on(node).add_deferred(id, nr) {
+                Ok(sum) => return sum,
+                Err(rest) => nr = rest,
+            }
+            heir = memcg.parent();
         }
-        heir = memcg.parent();
     }
-    Err(nr)
+    // Nobody takes it.
+    nr
 }

@@ -12,7 +12,7 @@
 //!   counts objects afterwards, and a full barrier lies between on either side. So either the
 //!   setter's bit comes after the clear, or the count sees the object. It is applied three times:
 //!   to a bit in a unit and the objects, to a bit in the summary and the units, and to the bit of a
-//!   memcg in a [`memcg_bitmap`](crate::memcg_bitmap) and its summary.
+//!   memcg in a [`memcg_bitmap`](crate::memcg_bitmap) and the memcg's summary.
 //! - *Install before set*: the unit is published before an object can exist.
 //! - *Grow against install*: every install replaces the whole table, by `cmpxchg`.
 //! - *Walk against free*: units are used only under an RCU guard.
@@ -89,22 +89,16 @@ impl Map {
         self.install_missing(|| nodes().map(|node| Key { node, index }), flags)
     }
 
-    /// Installs on each of the nodes that `nodes` returns, in ascending order, the units that
-    /// [`Node::home`] has: all of them in one step, or on failure none.
+    /// Installs on a node the units that [`Node::home`] has: all of them in one step, or on failure
+    /// none.
     ///
     /// As [`install`](Self::install), for many units at once. Sleeps.
-    pub(crate) fn extend<N: Iterator<Item = Node>>(
-        &self,
-        nodes: impl Fn() -> N,
-        flags: Flags,
-    ) -> Result {
+    pub(crate) fn extend(&self, node: Node, flags: Flags) -> Result {
         let wanted = || {
-            nodes().flat_map(move |node| {
-                self.indices().map(move |index| {
-                    // There may be thousands, and nobody holds the guard here.
-                    sys::cond_resched();
-                    Key { node, index }
-                })
+            self.indices().map(|index| {
+                // There may be thousands, and nobody holds the guard here.
+                sys::cond_resched();
+                Key { node, index }
             })
         };
 
@@ -112,11 +106,16 @@ impl Map {
     }
 
     /// Iterates over the indices of all units, in ascending order.
+    ///
+    /// [`Node::home`] has had memory from the beginning, and so has all of them.
     fn indices(&self) -> impl Iterator<Item = u32> + '_ {
         let mut start = 0u32;
 
         core::iter::from_fn(move || {
-            let index = self.next_index(start)?;
+            let guard = rcu::read_lock();
+            let table = self.table.read(&guard).get()?;
+            let (index, _) = table.on_node(Node::home(), start).next()?;
+
             start = index.saturating_add(1);
             Some(index)
         })
@@ -168,9 +167,9 @@ impl Map {
                 }
             };
 
-            // ORDERING: Fully ordered before the nodes are read again; pairs with the addition of a
-            // node, after which the tables are read. So either the new node is seen here, or the
-            // new units are seen there.
+            // ORDERING: Fully ordered, if it succeeds, before the nodes are read again; pairs with
+            // the addition of a node, after which the tables are read. So either the new node is
+            // seen here, or the new units are seen there. If it fails, this begins anew.
             self.publish(units, flags)?;
         }
     }
@@ -184,56 +183,41 @@ impl Map {
     }
 
     /// Replaces the table with one that has `units` too, except for those that somebody else
-    /// installed meanwhile.
+    /// installed meanwhile. Does nothing if somebody else was faster.
     fn publish(&self, units: &[Entry], flags: Flags) -> Result {
-        loop {
-            // Allocating may sleep, which the guard forbids: so the size of the table is only a
-            // guess. If it proves too small, or another table is published first, somebody else
-            // has installed a unit, and this begins anew.
-            let capacity = self.nr_units().saturating_add(units.len());
-            // Declared before the guard, and so dropped after it: freeing may sleep, too.
-            let mut new = RcuBox::new(Table::with_capacity(capacity, flags)?, flags)?;
+        // Allocating may sleep, which the guard forbids: so the size of the table is only a guess.
+        let capacity = self.nr_units().saturating_add(units.len());
+        // Declared before the guard, and so dropped after it: freeing may sleep, too.
+        let mut new = RcuBox::new(Table::with_capacity(capacity, flags)?, flags)?;
 
-            let guard = rcu::read_lock();
-            let seen = self.table.read(&guard);
-            if seen.is_closed() {
-                return Ok(());
-            }
-            let old = seen.get().map_or(&[][..], |table| table.entries());
+        let guard = rcu::read_lock();
+        let seen = self.table.read(&guard);
+        let old = seen.get().map_or(&[][..], |table| table.entries());
 
-            if new.merge(old, units).is_err() {
-                continue;
-            }
-            let nr_new = new.entries().len().saturating_sub(old.len());
-            if nr_new == 0 {
-                return Ok(());
-            }
-            let kind = if old.is_empty() {
+        // If it has too little room, somebody else has installed a unit.
+        if new.merge(old, units).is_err() {
+            return Ok(());
+        }
+        let (nr_old, nr_new) = (old.len(), new.entries().len());
+        if nr_new == nr_old {
+            return Ok(());
+        }
+
+        // Fails if the map is closed, too.
+        let replaced = self.table.replace(&seen, new);
+        // On failure the new table comes back, which must not be freed under the guard.
+        drop(guard);
+        if replaced.is_ok() {
+            let kind = if nr_old == 0 {
                 Stat::Maps
             } else {
                 Stat::Growths
             };
 
-            let replaced = self.table.replace(&seen, new);
-            // On failure the new table comes back, which must not be freed under the guard.
-            drop(guard);
-            if replaced.is_ok() {
-                sys::count(kind, 1);
-                sys::count(Stat::Installs, nr_new as isize);
-                return Ok(());
-            }
+            sys::count(kind, 1);
+            sys::count(Stat::Installs, nr_new.saturating_sub(nr_old) as isize);
         }
-    }
-
-    /// Returns the lowest index from `start` on of which there are units.
-    ///
-    /// [`Node::home`] has had memory from the beginning, and so has all of them.
-    fn next_index(&self, start: u32) -> Option<u32> {
-        let guard = rcu::read_lock();
-        let table = self.table.read(&guard).get()?;
-        let next = table.on_node(Node::home(), start).next();
-
-        next.map(|(index, _)| index)
+        Ok(())
     }
 
     /// Returns whether the map was closed.

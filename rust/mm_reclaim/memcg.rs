@@ -16,12 +16,10 @@ use core::{
     }, //
 };
 use kernel::{
-    alloc::{
-        flags::__GFP_ACCOUNT,
-        Flags, //
-    },
+    alloc::Flags,
     bindings,
     container_of,
+    prelude::*,
     sync::{
         atomic::{
             Atomic,
@@ -35,7 +33,6 @@ use kernel::{
 
 #[cfg(CONFIG_MEMCG_V1)]
 use crate::soft_limit::{
-    walk::TopStore,
     HasSoftLimit,
     SoftLimitState, //
 };
@@ -43,7 +40,8 @@ use crate::{
     iter::{
         Group,
         SharedPosition,
-        Step, //
+        Step,
+        Verdict, //
     },
     layout::{
         cast_field,
@@ -83,20 +81,17 @@ impl MemCgroup {
     /// # Safety
     ///
     /// `memcg` must be valid for `'a`, and its per-node parts allocated.
-    #[inline]
     pub(crate) unsafe fn from_raw<'a>(memcg: *mut bindings::mem_cgroup) -> &'a Self {
         // SAFETY: As the safety requirements say; the type is transparent.
         unsafe { &*memcg.cast() }
     }
 
     /// Returns the C object.
-    #[inline]
     pub(crate) fn as_raw(&self) -> *mut bindings::mem_cgroup {
         self.0.get()
     }
 
     /// Returns the root memcg, or none early at boot.
-    #[inline]
     pub(crate) fn root() -> Option<&'static Self> {
         // SAFETY: Set once at boot, when nothing else runs, and never freed.
         unsafe { bindings::root_mem_cgroup.cast::<Self>().as_ref() }
@@ -112,23 +107,18 @@ impl MemCgroup {
     /// Warns that walks of all memcgs pass over this one, though it is not idle. There is no such
     /// warning without the oracle.
     pub(crate) fn warn_unlisted(&self, node: Node) {
-        #[cfg(CONFIG_MEMCG_SHRINKER_RUST_VERIFY)]
-        // SAFETY: The memcg is valid as long as `self`.
-        unsafe {
-            bindings::shrinker_warn_unlisted(self.as_raw(), node.as_raw())
-        };
-        #[cfg(not(CONFIG_MEMCG_SHRINKER_RUST_VERIFY))]
-        let _ = node;
+        if cfg!(CONFIG_MEMCG_SHRINKER_RUST_VERIFY) {
+            // SAFETY: The memcg is valid as long as `self`.
+            unsafe { bindings::shrinker_warn_unlisted(self.as_raw(), node.as_raw()) };
+        }
     }
 
     /// Returns whether this is the root memcg.
-    #[inline]
     pub(crate) fn is_root(&self) -> bool {
         Self::root().is_some_and(|root| ptr::eq(root, self))
     }
 
     /// Returns whether the memcg was brought online and has not gone offline.
-    #[inline]
     pub(crate) fn is_online(&self) -> bool {
         // SAFETY: The memcg is valid as long as `self`. The flags of a css change at any time, as
         // C reads them too.
@@ -152,21 +142,13 @@ impl MemCgroup {
     }
 
     /// Reads how many pages are charged to the memcg and its descendants.
-    #[inline]
-    fn usage(&self) -> usize {
+    pub(crate) fn usage(&self) -> usize {
         // SAFETY: The memcg is valid as long as `self`. The counter changes at any time, and is
         // read as `page_counter_read()` does it.
         unsafe { (&raw const (*self.as_raw()).memory.usage.counter).read_volatile() as usize }
     }
 
-    /// Returns whether nothing at all is charged to the memcg and its descendants.
-    #[inline]
-    pub(crate) fn is_uncharged(&self) -> bool {
-        self.usage() == 0
-    }
-
     /// Returns the parent, which exists as long as `self` does.
-    #[inline]
     pub(crate) fn parent(&self) -> Option<&Self> {
         // SAFETY: A css holds a reference on its parent, which never changes. The parent of a css
         // of the memcg controller is part of a memcg.
@@ -174,15 +156,12 @@ impl MemCgroup {
     }
 
     /// Returns the position of the walk that reclaimers of the memcg on `node` share.
-    #[inline]
     pub(crate) fn reclaim_iter(&self, node: Node) -> ReclaimIter<'_> {
-        // SAFETY: `iter` is a field of the valid per-node part.
-        let position = unsafe { &*cast_field(&raw const (*self.per_node(node)).iter) };
-
         // INVARIANT: The position is one of this memcg's.
         ReclaimIter {
             root: self,
-            position,
+            // SAFETY: `iter` is a field of the valid per-node part.
+            position: unsafe { &*cast_field(&raw const (*self.per_node(node)).iter) },
         }
     }
 
@@ -191,15 +170,12 @@ impl MemCgroup {
     ///
     /// It is another one, because they would move that of all groups past those that they refuse.
     #[cfg(CONFIG_MEMCG_V1)]
-    #[inline]
     pub(crate) fn excess_iter(&self, node: Node) -> ReclaimIter<'_> {
-        // SAFETY: `excess_iter` is a field of the valid per-node part.
-        let position = unsafe { &*cast_field(&raw const (*self.per_node(node)).excess_iter) };
-
-        // INVARIANT: As above.
+        // INVARIANT: This position is one of the memcg's, too.
         ReclaimIter {
             root: self,
-            position,
+            // SAFETY: `excess_iter` is a field of the valid per-node part.
+            position: unsafe { &*cast_field(&raw const (*self.per_node(node)).excess_iter) },
         }
     }
 
@@ -210,16 +186,6 @@ impl MemCgroup {
         unsafe { bindings::mem_cgroup_is_descendant(self.as_raw(), root.as_raw()) }
     }
 
-    /// Returns the number of the memcg below which the walk that [`excess_iter`](Self::excess_iter)
-    /// is the position of reached this one last.
-    #[cfg(CONFIG_MEMCG_V1)]
-    #[inline]
-    fn excess_top(&self, node: Node) -> &Atomic<u32> {
-        // SAFETY: `excess_top` is a field of the valid per-node part, and accessed by Rust only.
-        unsafe { &*cast_field(&raw const (*self.per_node(node)).excess_top) }
-    }
-
-    #[inline]
     fn per_node(&self, node: Node) -> *mut bindings::mem_cgroup_per_node {
         let memcg = self.as_raw();
 
@@ -232,7 +198,6 @@ impl MemCgroup {
         }
     }
 
-    #[inline]
     fn css(&self) -> *mut bindings::cgroup_subsys_state {
         // SAFETY: `css` is a field of the valid memcg.
         unsafe { &raw mut (*self.as_raw()).css }
@@ -243,7 +208,6 @@ impl MemCgroup {
     /// # Safety
     ///
     /// `css` must be null, or part of a memcg that is valid for `'a`.
-    #[inline]
     unsafe fn from_css<'a>(css: *mut bindings::cgroup_subsys_state) -> Option<&'a Self> {
         if css.is_null() {
             return None;
@@ -254,7 +218,6 @@ impl MemCgroup {
 }
 
 impl HasMemcgId for MemCgroup {
-    #[inline]
     fn listed_id(&self) -> Option<MemcgId> {
         if self.is_root() {
             return None;
@@ -277,21 +240,18 @@ impl HasMemcgId for MemCgroup {
 }
 
 impl HasMap for MemCgroup {
-    #[inline]
     fn map(&self) -> &Map {
         // SAFETY: `shrinker_map` is a field of the valid memcg, has the layout of `Map`, and is
         // accessed by Rust only.
         unsafe { &*cast_field(&raw const (*self.as_raw()).shrinker_map) }
     }
 
-    #[inline]
     fn node_summary(&self, node: Node) -> &NodeSummary {
         // SAFETY: `shrinker_node_info` is a field of the valid per-node part, has the layout of
         // `NodeSummary`, and is accessed by Rust only.
         unsafe { &*cast_field(&raw const (*self.per_node(node)).shrinker_node_info) }
     }
 
-    #[inline]
     fn bitmap(&self, node: Node) -> &MemcgBitmap {
         // SAFETY: The array has an element for every possible node, and a `Node` is one. The
         // bitmaps are allocated zeroed before the first memcg, have the layout of `MemcgBitmap`,
@@ -311,13 +271,11 @@ static IN_EXCESS: MemcgBitmap = MemcgBitmap::new();
 
 #[cfg(CONFIG_MEMCG_V1)]
 impl HasSoftLimit for MemCgroup {
-    #[inline]
     fn excess(&self) -> &SoftLimitState {
         // SAFETY: `excess` is a field of the valid memcg, and accessed by Rust only.
         unsafe { &*cast_field(&raw const (*self.as_raw()).excess) }
     }
 
-    #[inline]
     fn exceeds(&self) -> bool {
         // SAFETY: The memcg is valid as long as `self`. Both change at any time.
         let limit = unsafe { (&raw const (*self.as_raw()).excess_limit).read_volatile() };
@@ -325,19 +283,21 @@ impl HasSoftLimit for MemCgroup {
         self.usage() > limit
     }
 
-    #[inline]
     fn parent(&self) -> Option<&Self> {
         self.parent()
     }
 
-    #[inline]
     fn excess_bitmap(&self) -> &MemcgBitmap {
         &IN_EXCESS
+    }
+
+    fn excess_top(&self, node: Node) -> &Atomic<u32> {
+        // SAFETY: `excess_top` is a field of the valid per-node part, and accessed by Rust only.
+        unsafe { &*cast_field(&raw const (*self.per_node(node)).excess_top) }
     }
 }
 
 /// Returns whether memcgs exist at all on this system.
-#[inline]
 pub(crate) fn is_disabled() -> bool {
     // SAFETY: An FFI call with no additional requirements.
     unsafe { bindings::mem_cgroup_disabled() }
@@ -357,20 +317,7 @@ pub(crate) fn is_kmem_disabled() -> bool {
 pub(crate) struct MemCgroupRef(NonNull<MemCgroup>);
 
 impl MemCgroupRef {
-    /// Takes a reference over from C.
-    ///
-    /// # Safety
-    ///
-    /// The caller must own a reference on `memcg`, and gives it up; the per-node parts must be
-    /// allocated.
-    #[inline]
-    pub(crate) unsafe fn from_raw(memcg: NonNull<bindings::mem_cgroup>) -> Self {
-        // INVARIANT: As the safety requirements say.
-        Self(memcg.cast())
-    }
-
     /// Hands the reference over to C.
-    #[inline]
     pub(crate) fn into_raw(self) -> *mut bindings::mem_cgroup {
         ManuallyDrop::new(self).as_raw()
     }
@@ -379,7 +326,6 @@ impl MemCgroupRef {
 impl Deref for MemCgroupRef {
     type Target = MemCgroup;
 
-    #[inline]
     fn deref(&self) -> &MemCgroup {
         // SAFETY: By the type invariants, the memcg is valid as long as `self`.
         unsafe { self.0.as_ref() }
@@ -398,35 +344,35 @@ impl Group for MemCgroup {
     type Ref = MemCgroupRef;
 
     #[inline]
-    fn next_descendant_pre<'g>(
+    fn next<'g>(
         pos: Option<&'g Self>,
+        verdict: Verdict,
         root: &'g Self,
-        guard: &'g Guard,
+        _guard: &'g Guard,
     ) -> Option<&'g Self> {
-        let Some(pos) = pos else {
+        let Some(mut group) = pos else {
             return Some(root);
         };
-
-        // SAFETY: The memcg is valid, and the RCU read-side lock is held. What is returned is freed
-        // after a grace period at the earliest. A css of the memcg controller is part of a memcg.
-        let child = unsafe { Self::from_css(bindings::css_next_child(ptr::null_mut(), pos.css())) };
+        // SAFETY: The memcgs are valid, and the RCU read-side lock is held. What is returned is
+        // freed after a grace period at the earliest. A css of the memcg controller is part of a
+        // memcg.
+        let next_child = |parent: &Self, child| unsafe {
+            Self::from_css(bindings::css_next_child(child, parent.css()))
+        };
 
         // Not `css_next_descendant_pre()`, which never ends well if `pos` is not below `root`.
-        child.or_else(|| pos.next_after_subtree(root, guard))
-    }
-
-    #[inline]
-    fn next_after_subtree<'g>(&'g self, root: &'g Self, _guard: &'g Guard) -> Option<&'g Self> {
-        let mut group = self;
-
+        if verdict != Verdict::SkipTree {
+            let child = next_child(group, ptr::null_mut());
+            if child.is_some() {
+                return child;
+            }
+        }
         // Not by way of `css_rightmost_descendant()`: a child that is created behind the one that
         // it returns would come next.
         while !ptr::eq(group, root) {
             let parent = group.parent()?;
 
-            // SAFETY: As in `next_descendant_pre`; a css keeps its parent.
-            let next =
-                unsafe { Self::from_css(bindings::css_next_child(group.css(), parent.css())) };
+            let next = next_child(parent, group.css());
             if next.is_some() {
                 return next;
             }
@@ -445,7 +391,6 @@ impl Group for MemCgroup {
         Some(MemCgroupRef(NonNull::from(self)))
     }
 
-    #[inline]
     fn serial(&self) -> u64 {
         // SAFETY: The memcg is valid as long as `self`. The number never changes.
         unsafe { (*self.css()).serial_nr }
@@ -484,14 +429,8 @@ fn as_ptr(memcg: Option<&MemCgroup>) -> *mut MemCgroup {
 }
 
 impl SharedPosition<MemCgroup> for ReclaimIter<'_> {
-    #[inline]
-    fn generation(&self) -> i32 {
-        self.position.generation.load(Relaxed)
-    }
-
-    #[inline]
-    fn complete_round(&self) {
-        self.position.generation.add(1, Relaxed);
+    fn generation(&self) -> &Atomic<i32> {
+        &self.position.generation
     }
 
     #[inline]
@@ -516,26 +455,5 @@ impl SharedPosition<MemCgroup> for ReclaimIter<'_> {
             .memcg
             .cmpxchg(as_ptr(from), as_ptr(to), Full)
             .is_ok()
-    }
-}
-
-/// Where the walk that reclaimers of a node share remembers its tops: in each memcg, as it goes on
-/// from where another walker left it. All walkers reach a memcg below the same top, unless marks
-/// change meanwhile.
-#[cfg(CONFIG_MEMCG_V1)]
-pub(crate) struct SharedTops(pub(crate) Node);
-
-#[cfg(CONFIG_MEMCG_V1)]
-impl TopStore<MemCgroup> for SharedTops {
-    #[inline]
-    fn top(&self, pos: &MemCgroup) -> u32 {
-        pos.excess_top(self.0).load(Relaxed)
-    }
-
-    #[inline]
-    fn set_top(&self, pos: &MemCgroup, top: u32) {
-        // ORDERING: Visible to whoever finds the position here: it moves later, by a fully ordered
-        // operation, and to read what is remembered depends on its address.
-        pos.excess_top(self.0).store(top, Relaxed);
     }
 }

@@ -34,19 +34,18 @@
 //!
 //! Which of them it uses, as tests/model/layers.py checks:
 //!
-//! - `entry`: `lifecycle`, `walk`, `verify`, `shrinker`, `memcg`, `map::on_node`,
-//!   `memcg_bitmap`, `id_table`, `sys`, `shrinker_id`
+//! - `entry`: `lifecycle`, `walk`, `shrinker`, `memcg`, `map::on_node`, `id_table`, `sys`,
+//!   `shrinker_id`
 //! - `entry::walk`: `walk`, `verify`, `memcg`, `soft_limit::walk`, `soft_limit`, `iter`, `sys`
-//! - `entry::debugfs`: `memcg`, `map::on_node`, `sys`, `shrinker_id`
+//! - `entry::debugfs`: `memcg`, `map::on_node`, `sys`, `shrinker_id`, `unit`
 //! - `lifecycle`: `shrinker`, `memcg`, `iter`, `map::on_node`, `sys`, `shrinker_id`
 //! - `walk`: `verify`, `shrinker`, `memcg`, `iter`, `map::on_node`, `memcg_bitmap`, `sys`,
 //!   `shrinker_id`
 //! - `verify`: `shrinker`, `memcg`, `sys`, `shrinker_id`
 //! - `shrinker`: `memcg`, `id_table`, `sys`, `shrinker_id`
-//! - `memcg`: `soft_limit::walk`, `soft_limit`, `iter`, `map::on_node`, `map`, `memcg_bitmap`,
-//!   `sys`, `layout`
-//! - `soft_limit::walk`: `soft_limit`, `iter`, `memcg_bitmap`
-//! - `soft_limit`: `iter`, `memcg_bitmap`, `layout`, `bits`
+//! - `memcg`: `soft_limit`, `iter`, `map::on_node`, `map`, `memcg_bitmap`, `sys`, `layout`
+//! - `soft_limit::walk`: `soft_limit`, `iter`, `memcg_bitmap`, `sys`
+//! - `soft_limit`: `iter`, `memcg_bitmap`, `sys`, `layout`, `bits`
 //! - `map::on_node`: `map`, `table`, `memcg_bitmap`, `sys`, `layout`, `shrinker_id`, `unit`,
 //!   `bits`
 //! - `map`: `table`, `sys`, `layout`, `shrinker_id`, `unit`

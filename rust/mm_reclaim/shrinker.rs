@@ -28,7 +28,7 @@ pub(crate) struct Shrinker(Opaque<bindings::shrinker>);
 
 // SAFETY: C code calls shrinkers on any CPU; they do their own locking.
 unsafe impl Send for Shrinker {}
-// SAFETY: As above.
+// SAFETY: What is called by way of `&Shrinker` is C code that may run on several CPUs at a time.
 unsafe impl Sync for Shrinker {}
 
 /// The memcg-aware shrinkers by id.
@@ -40,7 +40,6 @@ pub(crate) type ShrinkerIds<'a> = Writer<'a, Shrinker>;
 
 impl Shrinker {
     /// Gets a reference, unless the shrinker is not registered: not yet, or not any more.
-    #[inline]
     pub(crate) fn try_get(&self) -> Option<ShrinkerRef> {
         // SAFETY: The shrinker is valid as long as `self`.
         if !unsafe { bindings::shrinker_try_get(self.0.get()) } {
@@ -97,15 +96,12 @@ impl ShrinkerRef {
     /// Warns that the shrinker has objects though its bit is clear. Without the oracle, there is no
     /// such warning.
     pub(crate) fn warn_not_empty(&self, target: &Target<'_>, count: usize) {
-        #[cfg(CONFIG_MEMCG_SHRINKER_RUST_VERIFY)]
-        // SAFETY: The memcg and the shrinker are valid as long as `target` and `self`.
-        unsafe {
-            let memcg = target.memcg.as_raw();
+        if cfg!(CONFIG_MEMCG_SHRINKER_RUST_VERIFY) {
+            let (memcg, nid) = (target.memcg.as_raw(), target.node.as_raw());
 
-            bindings::shrinker_warn_not_empty(memcg, target.node.as_raw(), self.as_raw(), count)
-        };
-        #[cfg(not(CONFIG_MEMCG_SHRINKER_RUST_VERIFY))]
-        let _ = (target, count);
+            // SAFETY: The memcg and the shrinker are valid as long as `target` and `self`.
+            unsafe { bindings::shrinker_warn_not_empty(memcg, nid, self.as_raw(), count) };
+        }
     }
 
     /// Returns the C object.

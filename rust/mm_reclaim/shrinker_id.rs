@@ -13,32 +13,27 @@ impl ShrinkerId {
     pub(crate) const LIMIT: u32 = 1 << 31;
 
     /// Creates the id at `offset` of the unit with index `index`.
-    #[inline]
     pub(crate) fn new(index: u32, offset: u32) -> Self {
         Self(index.wrapping_mul(Unit::LEN).wrapping_add(offset))
     }
 
     /// Creates an id from what C keeps in an `int`, where a negative number means none.
-    #[inline]
     pub(crate) fn from_raw(id: i32) -> Option<Self> {
         u32::try_from(id).ok().map(Self)
     }
 
     /// Returns the id as C keeps it.
-    #[inline]
     pub(crate) fn as_raw(self) -> i32 {
         // `LIMIT` keeps ids below the sign bit.
         self.0 as i32
     }
 
     /// Returns the index of the id's unit.
-    #[inline]
     pub(crate) fn index(self) -> u32 {
         self.0 / Unit::LEN
     }
 
     /// Returns the place of the id in its unit.
-    #[inline]
     pub(crate) fn offset(self) -> u32 {
         self.0 % Unit::LEN
     }

@@ -30,7 +30,8 @@ use crate::{
     memcg_bitmap::{
         HasMemcgId,
         MemcgBitmap, //
-    }, //
+    },
+    sys::Node, //
 };
 
 pub(crate) mod walk;
@@ -94,6 +95,9 @@ pub(crate) trait HasSoftLimit: HasMemcgId {
 
     /// Returns the list of marked groups. It may have others.
     fn excess_bitmap(&self) -> &MemcgBitmap;
+
+    /// Returns where a walk that is shared on `node` remembers by which top it reached the group.
+    fn excess_top(&self, node: Node) -> &Atomic<u32>;
 }
 
 /// Iterates over a group and its ancestors.

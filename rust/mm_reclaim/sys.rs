@@ -11,11 +11,6 @@
 //! C header: [`include/linux/mm_reclaim.h`](srctree/include/linux/mm_reclaim.h)
 
 use core::{
-    ffi::c_long,
-    mem::{
-        align_of,
-        size_of, //
-    },
     ops::Deref,
     ptr::NonNull, //
 };
@@ -52,14 +47,12 @@ impl Node {
     /// # Safety
     ///
     /// `nid` must be a possible node.
-    #[inline]
     pub(crate) unsafe fn from_raw(nid: i32) -> Self {
         // INVARIANT: As the safety requirements say.
         Self(nid)
     }
 
     /// Returns the number of the node.
-    #[inline]
     pub(crate) fn as_raw(self) -> i32 {
         self.0
     }
@@ -87,11 +80,6 @@ impl Node {
         Self(unsafe { bindings::shrinker_home_node() })
     }
 
-    /// Returns whether objects can be on the node.
-    pub(crate) fn has_memory(self) -> bool {
-        Self::with_memory().any(|node| node == self)
-    }
-
     /// Iterates with a C function that returns the node after the given one.
     ///
     /// # Safety
@@ -107,7 +95,6 @@ impl Node {
             // INVARIANT: The caller vouches for what `next` returns.
             (last < bindings::MAX_NUMNODES as i32).then_some(Node(last))
         })
-        .fuse()
     }
 }
 
@@ -147,7 +134,6 @@ impl SharedUnit {
 impl Deref for SharedUnit {
     type Target = Unit;
 
-    #[inline]
     fn deref(&self) -> &Unit {
         &self.unit
     }
@@ -171,19 +157,16 @@ unsafe impl AlwaysRefCounted for SharedUnit {
     }
 }
 
-/// Returns whether an allocation with `flags` may sleep.
-fn may_block(flags: Flags) -> bool {
-    // SAFETY: An FFI call with no additional requirements.
-    unsafe { bindings::gfpflags_allow_blocking(flags.as_raw()) }
-}
-
 /// Allocates a vector with room for `capacity` elements.
 ///
 /// May sleep if `flags` allow it; then freeing the vector may sleep, too, except in an RCU
 /// callback. If they don't allow it, more than a page is refused: only `vmalloc()` might have it,
 /// whose memory must not be freed where sleeping is not allowed.
 pub(crate) fn vec_with_capacity<T>(capacity: usize, flags: Flags) -> Result<KVVec<T>, AllocError> {
-    if capacity.saturating_mul(size_of::<T>()) > PAGE_SIZE && !may_block(flags) {
+    let is_large = capacity.saturating_mul(size_of::<T>()) > PAGE_SIZE;
+
+    // SAFETY: An FFI call with no additional requirements.
+    if is_large && !unsafe { bindings::gfpflags_allow_blocking(flags.as_raw()) } {
         return Err(AllocError);
     }
     KVVec::with_capacity(capacity, flags)
@@ -213,8 +196,6 @@ pub(crate) enum Stat {
     Installs = bindings::mm_reclaim_stat_MM_RECLAIM_INSTALLS,
     /// Times that a table gave way to a larger one.
     Growths = bindings::mm_reclaim_stat_MM_RECLAIM_GROWTHS,
-    /// Subtrees without memory that reclaim skipped.
-    SubtreesSkipped = bindings::mm_reclaim_stat_MM_RECLAIM_SUBTREES_SKIPPED,
     /// First passes of reclaim, over memcgs in excess of their soft limits.
     #[cfg(CONFIG_MEMCG_V1)]
     ExcessPasses = bindings::mm_reclaim_stat_MM_RECLAIM_EXCESS_PASSES,
@@ -224,40 +205,28 @@ pub(crate) enum Stat {
 }
 
 /// Adds to a counter. Does not sleep.
-#[inline]
 pub(crate) fn count(stat: Stat, nr: isize) {
-    #[cfg(CONFIG_DEBUG_FS)]
-    // SAFETY: An FFI call with no additional requirements.
-    unsafe {
-        bindings::mm_reclaim_stat_add(stat as u32, nr)
-    };
-    #[cfg(not(CONFIG_DEBUG_FS))]
-    let _ = (stat, nr);
+    if cfg!(CONFIG_DEBUG_FS) {
+        // SAFETY: An FFI call with no additional requirements.
+        unsafe { bindings::mm_reclaim_stat_add(stat as u32, nr) };
+    }
 }
 
 /// Adds a walk of one memcg: shrinkers that were called for a bit, and those of them that were
 /// empty. Does not sleep.
-#[inline]
 pub(crate) fn count_walk(bits: usize, spurious: usize) {
-    #[cfg(CONFIG_DEBUG_FS)]
-    // SAFETY: An FFI call with no additional requirements.
-    unsafe {
-        bindings::mm_reclaim_stat_add_walk(bits, spurious)
-    };
-    #[cfg(not(CONFIG_DEBUG_FS))]
-    let _ = (bits, spurious);
+    if cfg!(CONFIG_DEBUG_FS) {
+        // SAFETY: An FFI call with no additional requirements.
+        unsafe { bindings::mm_reclaim_stat_add_walk(bits, spurious) };
+    }
 }
 
-/// Returns what the boot parameter `mm_reclaim=` asks for.
-#[cfg(CONFIG_MEMCG_SHRINKER_RUST_VERIFY)]
-pub(crate) fn mode() -> bindings::mm_reclaim_mode {
-    // SAFETY: Written only early at boot, when nothing else runs.
-    unsafe { bindings::mm_reclaim_mode as bindings::mm_reclaim_mode }
-}
-
-/// Returns the only mode that there is without the oracle.
-#[cfg(not(CONFIG_MEMCG_SHRINKER_RUST_VERIFY))]
+/// Returns what the boot parameter `mm_reclaim=` asks for. Without the oracle, it asks for nothing.
 #[inline(always)]
 pub(crate) fn mode() -> bindings::mm_reclaim_mode {
-    bindings::mm_reclaim_mode_MM_RECLAIM_MAPS
+    if !cfg!(CONFIG_MEMCG_SHRINKER_RUST_VERIFY) {
+        return bindings::mm_reclaim_mode_MM_RECLAIM_MAPS;
+    }
+    // SAFETY: Written only early at boot, when nothing else runs.
+    unsafe { bindings::mm_reclaim_mode as bindings::mm_reclaim_mode }
 }

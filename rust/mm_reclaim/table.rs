@@ -4,7 +4,6 @@
 //!
 //! Owns their order, by which one is found. A table never changes; a longer one takes its place.
 
-use core::mem::size_of;
 use kernel::{
     alloc::{
         AllocError,
@@ -36,25 +35,16 @@ pub(crate) struct Key {
 
 impl Key {
     /// Returns the number by which keys are sorted.
-    #[inline]
     fn rank(self) -> u64 {
         (u64::from(self.node.as_raw() as u32) << 32) | u64::from(self.index)
     }
 }
 
 /// A unit, and where it stands.
+#[derive(Clone)]
 pub(crate) struct Entry {
     pub(crate) key: Key,
     pub(crate) unit: ARef<SharedUnit>,
-}
-
-impl Entry {
-    fn share(&self) -> Self {
-        Self {
-            key: self.key,
-            unit: self.unit.clone(),
-        }
-    }
 }
 
 /// The installed units of a memcg. Never changes once it is published.
@@ -95,13 +85,11 @@ impl Table {
     }
 
     /// Returns the entries, sorted.
-    #[inline]
     pub(crate) fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
     /// Returns the unit at `key`.
-    #[inline]
     pub(crate) fn get(&self, key: Key) -> Option<&Unit> {
         let at = self
             .entries
@@ -147,7 +135,7 @@ impl Table {
 
     fn push(&mut self, entry: &Entry) -> Result {
         self.entries
-            .push_within_capacity(entry.share())
+            .push_within_capacity(entry.clone())
             .map_err(|_| ENOMEM)
     }
 }

@@ -26,19 +26,16 @@ impl Unit {
     pub(crate) const LEN: u32 = AtomicBits::LEN;
 
     /// Reads the bits of all shrinkers; orders nothing.
-    #[inline]
     pub(crate) fn bits(&self) -> Bits {
         self.bits.load()
     }
 
     /// Sets the bit of the shrinker at `offset`. Fully ordered.
-    #[inline]
     pub(crate) fn set(&self, offset: u32) {
         self.bits.set(offset);
     }
 
     /// Clears the bit of the shrinker at `offset`. Fully ordered.
-    #[inline]
     pub(crate) fn clear(&self, offset: u32) {
         self.bits.clear(offset);
     }
@@ -46,21 +43,21 @@ impl Unit {
     /// Takes the work, in objects to scan, that the shrinker at `offset` left over.
     pub(crate) fn take_deferred(&self, offset: u32) -> isize {
         // Mostly there is none, and then the cache line is not written.
-        self.deferred(offset)
-            .filter(|nr| nr.load(Relaxed) != 0)
-            .map_or(0, |nr| nr.xchg(0, Full))
+        match self.nr_deferred(offset) {
+            0 => 0,
+            _ => self.deferred(offset).xchg(0, Full),
+        }
     }
 
     /// Adds to the work that the shrinker at `offset` left over, and returns the sum. Fully
     /// ordered.
     pub(crate) fn add_deferred(&self, offset: u32, nr: isize) -> isize {
-        self.deferred(offset)
-            .map_or(0, |sum| sum.fetch_add(nr, Full).wrapping_add(nr))
+        self.deferred(offset).fetch_add(nr, Full).wrapping_add(nr)
     }
 
     /// Reads the work that the shrinker at `offset` left over.
     pub(crate) fn nr_deferred(&self, offset: u32) -> isize {
-        self.deferred(offset).map_or(0, |nr| nr.load(Relaxed))
+        self.deferred(offset).load(Relaxed)
     }
 
     /// Reads the work that all shrinkers together left over.
@@ -72,7 +69,8 @@ impl Unit {
             .fold(0, isize::saturating_add)
     }
 
-    fn deferred(&self, offset: u32) -> Option<&Atomic<isize>> {
-        self.nr_deferred.get(offset as usize)
+    fn deferred(&self, offset: u32) -> &Atomic<isize> {
+        // The remainder has the compiler see that there is such a counter.
+        &self.nr_deferred[(offset % Self::LEN) as usize]
     }
 }

@@ -31,13 +31,11 @@ use crate::{
 const PATIENCE: u32 = 100;
 
 /// Returns whether the maps are in doubt, so that no memcg may be passed over.
-#[inline]
 pub(crate) fn is_on() -> bool {
     sys::mode() != bindings::mm_reclaim_mode_MM_RECLAIM_MAPS
 }
 
 /// Returns whether the maps are to be ignored.
-#[inline]
 pub(crate) fn is_exhaustive() -> bool {
     sys::mode() == bindings::mm_reclaim_mode_MM_RECLAIM_EXHAUSTIVE
 }
@@ -46,7 +44,6 @@ pub(crate) fn is_exhaustive() -> bool {
 /// memcg that is not listed though it has a bit.
 ///
 /// May sleep. Slow: asks all shrinkers.
-#[inline]
 pub(crate) fn check(target: &Target<'_>, map: &MemCgroupMap<'_>) {
     if sys::mode() == bindings::mm_reclaim_mode_MM_RECLAIM_VERIFY {
         compare(target, map);

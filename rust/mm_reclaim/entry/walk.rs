@@ -4,22 +4,12 @@
 //!
 //! Nothing is decided here: pointers become types, and what a walk arrived at becomes a pointer.
 
-use core::{
-    ffi::c_void,
-    ptr::{
-        self,
-        NonNull, //
-    }, //
-};
+use core::ptr;
 use kernel::{
     bindings::{
         self,
         mem_cgroup,
         mem_cgroup_reclaim_cookie, //
-    },
-    ffi::{
-        c_int,
-        c_uint, //
     },
     prelude::*, //
 };
@@ -36,13 +26,11 @@ use crate::{
     memcg::{
         self,
         MemCgroup,
-        MemCgroupRef,
         ReclaimIter, //
     },
     sys::{
         self,
-        Node,
-        Stat, //
+        Node, //
     },
     verify,
     walk::next_shrinkable, //
@@ -108,7 +96,7 @@ unsafe fn iter_next(
     let prev_ref = (!prev.is_null()).then(|| unsafe { MemCgroup::from_raw(prev) });
     let next = into_raw(
         root,
-        iter::next_with(root, prev_ref, cookie, order, filter, pause),
+        iter::next(root, prev_ref, cookie, order, filter, pause),
     );
 
     // SAFETY: The caller gives `prev` back, and doesn't use it any more.
@@ -119,7 +107,7 @@ unsafe fn iter_next(
 /// Returns whether a walk below `root` finds nothing to reclaim in a memcg and below: nothing is
 /// charged. The memcg that it begins with is visited all the same.
 fn is_uncharged_below(memcg: &MemCgroup, root: Option<&MemCgroup>) -> bool {
-    !root.is_some_and(|root| ptr::eq(memcg, root)) && memcg.is_uncharged()
+    !root.is_some_and(|root| ptr::eq(memcg, root)) && memcg.usage() == 0
 }
 
 /// Returns what a walk below `root` arrived at, with the reference that it got.
@@ -137,9 +125,9 @@ fn into_raw(root: &MemCgroup, step: Option<Step<MemCgroup>>) -> *mut mem_cgroup 
 ///
 /// `prev` must be null or come from a walk below `root`, and must not be used any more.
 unsafe fn iter_put(root: &MemCgroup, prev: *mut mem_cgroup) {
-    if let Some(prev) = NonNull::new(prev).filter(|prev| prev.as_ptr() != root.as_raw()) {
+    if !prev.is_null() && prev != root.as_raw() {
         // SAFETY: The walk got a reference for everything that it returned but `root`.
-        drop(unsafe { MemCgroupRef::from_raw(prev) });
+        unsafe { bindings::mem_cgroup_put(prev) };
     }
 }
 
@@ -213,12 +201,10 @@ pub(crate) unsafe extern "C" fn mem_cgroup_iter_charged(
 ) -> *mut mem_cgroup {
     let position = MemCgroup::reclaim_iter;
     let pause = sys::cond_resched;
-    let mut skipped = 0isize;
     // SAFETY: The caller keeps `root` valid.
     let top = unsafe { top(root) };
     let filter = |memcg: &MemCgroup| {
         if is_uncharged_below(memcg, top) {
-            skipped = skipped.wrapping_add(1);
             Verdict::SkipTree
         } else {
             Verdict::Visit
@@ -226,12 +212,7 @@ pub(crate) unsafe extern "C" fn mem_cgroup_iter_charged(
     };
 
     // SAFETY: As for this function.
-    let next = unsafe { iter_next(root, prev, reclaim, position, PreOrder, filter, pause) };
-
-    if skipped != 0 {
-        sys::count(Stat::SubtreesSkipped, skipped);
-    }
-    next
+    unsafe { iter_next(root, prev, reclaim, position, PreOrder, filter, pause) }
 }
 
 /// Walks all memcgs that may have something to shrink on a node, and first the root memcg.
@@ -290,20 +271,19 @@ pub(crate) unsafe extern "C" fn mem_cgroup_iter_break(
 
 #[cfg(CONFIG_MEMCG_V1)]
 mod soft_limit {
-    use core::cell::Cell;
     use kernel::{
         bindings::mem_cgroup_excess_pass,
-        ffi::c_long, //
+        sync::atomic::Atomic, //
     };
 
     use super::*;
-    use crate::{
-        memcg::SharedTops,
-        soft_limit::{
-            self,
-            walk::ExcessOrder,
-            HasSoftLimit, //
-        }, //
+    use crate::soft_limit::{
+        self,
+        walk::{
+            ExcessOrder,
+            Tops, //
+        },
+        HasSoftLimit, //
     };
 
     /// Brings up to date what is known of a memcg's excess, and of its ancestors', after usage or
@@ -356,9 +336,9 @@ mod soft_limit {
         let pass = unsafe { &*pass };
         let is_in_vain = soft_limit::is_in_vain(pass);
 
-        sys::count(Stat::ExcessPasses, 1);
+        sys::count(sys::Stat::ExcessPasses, 1);
         if is_in_vain {
-            sys::count(Stat::ExcessInVain, 1);
+            sys::count(sys::Stat::ExcessInVain, 1);
         }
         is_in_vain
     }
@@ -393,18 +373,6 @@ mod soft_limit {
         unsafe { MemCgroup::from_raw(memcg) }.excess().nr_below()
     }
 
-    /// Returns whether a memcg exceeds its soft limit, for tests.
-    ///
-    /// # Safety
-    ///
-    /// `memcg` must be valid.
-    #[cfg(CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST)]
-    #[export]
-    pub(crate) unsafe extern "C" fn mem_cgroup_is_in_excess(memcg: *mut mem_cgroup) -> bool {
-        // SAFETY: The memcg is valid.
-        unsafe { MemCgroup::from_raw(memcg) }.excess().is_marked()
-    }
-
     /// Walks the memcgs of a hierarchy that exceed their soft limits, and all below them:
     /// [`mem_cgroup_iter_charged`] for the first pass of reclaim. May sleep.
     ///
@@ -431,19 +399,16 @@ mod soft_limit {
             _ => Verdict::SkipTree,
         };
 
-        if reclaim.is_null() {
-            // SAFETY: It is valid, and nobody else uses it during the call.
-            let order = ExcessOrder::new(Cell::from_mut(unsafe { &mut *walked }));
-
-            // SAFETY: The caller keeps what this function asks for.
-            unsafe { iter_next(root, prev, reclaim, position, order, filter, pause) }
+        let tops = if reclaim.is_null() {
+            // SAFETY: It is valid, and only this walk uses it.
+            Tops::Alone(unsafe { Atomic::from_ptr(walked) })
         } else {
             // SAFETY: A cookie is valid, and so is the node that it names.
-            let node = unsafe { Node::from_raw((*(*reclaim).pgdat).node_id) };
-            let order = ExcessOrder::new(SharedTops(node));
+            Tops::Shared(unsafe { Node::from_raw((*(*reclaim).pgdat).node_id) })
+        };
+        let order = ExcessOrder::new(tops);
 
-            // SAFETY: The caller keeps what this function asks for.
-            unsafe { iter_next(root, prev, reclaim, position, order, filter, pause) }
-        }
+        // SAFETY: The caller keeps what this function asks for.
+        unsafe { iter_next(root, prev, reclaim, position, order, filter, pause) }
     }
 }

@@ -5,6 +5,8 @@
 //! The units are those of the [`Map`]; here are the words beside it that say on which node a walk
 //! has something to do, and the bit by which a walk of all memcgs finds this one.
 
+#[cfg(CONFIG_DEBUG_FS)]
+use kernel::sync::rcu::Guard;
 use kernel::sync::rcu::{
     self,
     RcuSlot, //
@@ -80,7 +82,6 @@ pub(crate) trait HasMap: HasMemcgId {
     fn bitmap(&self, node: Node) -> &MemcgBitmap;
 
     /// Returns the map as seen from `node`.
-    #[inline]
     fn map_on(&self, node: Node) -> MapOnNode<'_, Self> {
         MapOnNode {
             owner: self,
@@ -98,12 +99,10 @@ pub(crate) struct MapOnNode<'a, O: ?Sized> {
 }
 
 impl<O: HasMap> MapOnNode<'_, O> {
-    #[inline]
     fn table(&self) -> &RcuSlot<Table> {
         &self.owner.map().table
     }
 
-    #[inline]
     fn key(&self, id: ShrinkerId) -> Key {
         Key {
             node: self.node,
@@ -111,12 +110,15 @@ impl<O: HasMap> MapOnNode<'_, O> {
         }
     }
 
-    /// Calls `f` with the unit of `id`, if there is one.
+    /// Calls `f` with the unit of `id`, if there is one; returns zero, nothing or false if not.
     #[inline]
-    fn with_unit<R>(&self, id: ShrinkerId, f: impl FnOnce(&Unit) -> R) -> Option<R> {
+    fn with_unit<R: Default>(&self, id: ShrinkerId, f: impl FnOnce(&Unit) -> R) -> R {
         let guard = rcu::read_lock();
+        let table = self.table().read(&guard).get();
 
-        self.table().read(&guard).get()?.get(self.key(id)).map(f)
+        table
+            .and_then(|table| table.get(self.key(id)))
+            .map_or_else(R::default, f)
     }
 
     /// Notes that the shrinker with `id` has an object. The object must be visible to its
@@ -144,7 +146,6 @@ impl<O: HasMap> MapOnNode<'_, O> {
     }
 
     /// Sets a bit of the summary, and lists the memcg.
-    #[inline]
     fn set_unit_summary(&self, bit: u32) {
         if !self.node_summary.unit_summary.test(bit) {
             // ORDERING: Fully ordered before the bit of the memcg is read; pairs with `unlist_id`.
@@ -154,7 +155,6 @@ impl<O: HasMap> MapOnNode<'_, O> {
     }
 
     /// Returns whether the map says that there is nothing to shrink.
-    #[inline]
     pub(crate) fn is_idle(&self) -> bool {
         self.node_summary.unit_summary.load().is_empty()
             && self.node_summary.strays.load().is_empty()
@@ -225,7 +225,6 @@ impl<O: HasMap> MapOnNode<'_, O> {
 
     /// Takes back for which offsets a walk must ask all shrinkers, and returns them. Whoever finds
     /// one that is not empty must [`set`](Self::set) it.
-    #[inline]
     pub(crate) fn take_strays(&self) -> Bits {
         let strays = self.node_summary.strays.load();
 
@@ -244,7 +243,6 @@ impl<O: HasMap> MapOnNode<'_, O> {
     /// Takes the work that the shrinker with `id` left over.
     pub(crate) fn take_deferred(&self, id: ShrinkerId) -> isize {
         self.with_unit(id, |unit| unit.take_deferred(id.offset()))
-            .unwrap_or(0)
     }
 
     /// Adds to the work that the shrinker with `id` left over, and returns the sum.
@@ -271,13 +269,12 @@ impl<O: HasMap> MapOnNode<'_, O> {
 
     /// Returns whether there is a unit for `id`.
     pub(crate) fn is_installed(&self, id: ShrinkerId) -> bool {
-        self.with_unit(id, |_| ()).is_some()
+        self.with_unit(id, |_| true)
     }
 
     /// Returns whether the bit of `id` is set.
     pub(crate) fn is_set(&self, id: ShrinkerId) -> bool {
         self.with_unit(id, |unit| unit.bits().contains(id.offset()))
-            .unwrap_or(false)
     }
 
     /// Returns whether the summary says that the unit of `id` may have a bit set.
@@ -288,28 +285,24 @@ impl<O: HasMap> MapOnNode<'_, O> {
             .test(id.index() % AtomicBits::LEN)
     }
 
-    /// Calls `f` with each unit of the node and its index, by ascending index. `f` must not sleep.
+    /// Returns the units of the node and their indices, by ascending index.
     #[cfg(CONFIG_DEBUG_FS)]
-    pub(crate) fn for_each_unit(&self, mut f: impl FnMut(u32, &Unit)) {
-        let guard = rcu::read_lock();
+    pub(crate) fn units<'g>(&self, guard: &'g Guard) -> impl Iterator<Item = (u32, &'g Unit)> {
+        let (table, node) = (self.table().read(guard).get(), self.node);
 
-        if let Some(table) = self.table().read(&guard).get() {
-            for (index, unit) in table.on_node(self.node, 0) {
-                f(index, unit);
-            }
-        }
+        table
+            .into_iter()
+            .flat_map(move |table| table.on_node(node, 0))
     }
 
     /// Reads the work that the shrinker with `id` left over.
     pub(crate) fn nr_deferred(&self, id: ShrinkerId) -> isize {
         self.with_unit(id, |unit| unit.nr_deferred(id.offset()))
-            .unwrap_or(0)
     }
 
     /// Lists the memcg. The caller has just made it not idle.
     ///
     /// Does not sleep; interrupts may be off.
-    #[inline]
     pub(crate) fn list(&self) {
         if let Some(id) = self.owner.listed_id() {
             // ORDERING: Fully ordered before the map is read; pairs with `Map::close`, after which
@@ -322,7 +315,6 @@ impl<O: HasMap> MapOnNode<'_, O> {
     }
 
     /// Takes the memcg off the list if there is nothing to shrink any more. Does not sleep.
-    #[inline]
     pub(crate) fn unlist_if_idle(&self) {
         if self.is_idle() {
             self.unlist();

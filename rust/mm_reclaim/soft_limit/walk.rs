@@ -25,7 +25,13 @@
 //! refuses many.
 
 use core::cell::Cell;
-use kernel::sync::rcu::Guard;
+use kernel::sync::{
+    atomic::{
+        Atomic,
+        Relaxed, //
+    },
+    rcu::Guard, //
+};
 
 use super::{
     is_listed,
@@ -35,31 +41,30 @@ use super::{
 use crate::{
     iter::{
         Group,
-        Order, //
+        Order,
+        Verdict, //
     },
-    memcg_bitmap::MemcgId, //
+    memcg_bitmap::MemcgId,
+    sys::Node, //
 };
 
-/// Where a walk remembers the top that it is in.
-pub(crate) trait TopStore<G> {
-    /// Returns the number of the top below which the walk reached `pos`, where it is; 0 if it goes
-    /// through all groups by the hierarchy.
-    fn top(&self, pos: &G) -> u32;
-
-    /// Remembers it for `pos`, which the walk is about to reach.
-    fn set_top(&self, pos: &G, top: u32);
+/// Where a walk remembers the top below which it reached a group: a number, which is 0 if it goes
+/// through all groups by the hierarchy.
+#[derive(Clone, Copy)]
+pub(crate) enum Tops<'a> {
+    /// Here, if nobody else takes part: the walk is where it was last.
+    Alone(&'a Atomic<u32>),
+    /// In each group, if it is shared on this node, as walkers go on from where another one left
+    /// it. All reach a group below the same top, unless marks change meanwhile.
+    Shared(Node),
 }
 
-/// The memory of a walk that nobody else takes part in: its position is what it was given last.
-impl<G> TopStore<G> for &Cell<u32> {
-    #[inline]
-    fn top(&self, _pos: &G) -> u32 {
-        self.get()
-    }
-
-    #[inline]
-    fn set_top(&self, _pos: &G, top: u32) {
-        self.set(top);
+impl Tops<'_> {
+    fn at<'p, G: HasSoftLimit>(&'p self, pos: &'p G) -> &'p Atomic<u32> {
+        match self {
+            Self::Alone(top) => top,
+            Self::Shared(node) => pos.excess_top(*node),
+        }
     }
 }
 
@@ -68,11 +73,9 @@ impl<G> TopStore<G> for &Cell<u32> {
 enum Place {
     /// It goes through what is at and below a top.
     Inside,
-    /// It looks for the next top. This one is none.
-    Between(MemcgId),
-    /// It visited everybody, and takes those off the list that lost their marks. It looked at this
-    /// one last.
-    AtEnd(MemcgId),
+    /// It looks through those listed for the next top, or, when it has visited everybody
+    /// (`is_end`), for those to take off the list. It looked at this one last.
+    Listed { id: MemcgId, is_end: bool },
 }
 
 /// The order of a walk that visits groups in excess, and those below them.
@@ -80,143 +83,114 @@ enum Place {
 /// It has other groups, too: those that it passes over, and those that
 /// [`verdict`](super::verdict) refuses. It serves one search for the next group.
 #[derive(Clone)]
-pub(crate) struct ExcessOrder<S> {
-    tops: S,
+pub(crate) struct ExcessOrder<'a> {
+    tops: Tops<'a>,
     place: Cell<Place>,
 }
 
-impl<S> ExcessOrder<S> {
-    /// Creates the order of a walk that remembers in `tops` where it is.
-    pub(crate) fn new(tops: S) -> Self {
-        Self {
-            tops,
-            place: Cell::new(Place::Inside),
+impl<G: Group + HasSoftLimit> Order<G> for ExcessOrder<'_> {
+    fn next<'g>(
+        &self,
+        pos: Option<&'g G>,
+        verdict: Verdict,
+        root: &'g G,
+        guard: &'g Guard,
+    ) -> Option<&'g G> {
+        // Only the root of all has everybody below it who is listed.
+        if root.parent().is_some() {
+            return G::next(pos, verdict, root, guard);
         }
-    }
-}
-
-impl<G: Group + HasSoftLimit, S: TopStore<G>> Order<G> for ExcessOrder<S> {
-    fn next<'g>(&self, pos: Option<&'g G>, root: &'g G, guard: &'g Guard) -> Option<&'g G> {
-        if is_by_hierarchy(root) {
-            return G::next_descendant_pre(pos, root, guard);
-        }
-        match pos {
-            None if root.excess().is_marked() => Some(self.reach(root, None)),
-            None => self.next_top(0, root, guard),
-            Some(pos) => self.next_from(pos, root, guard, |top| {
-                G::next_descendant_pre(Some(pos), top, guard)
-            }),
-        }
-    }
-
-    fn next_after_subtree<'g>(&self, group: &'g G, root: &'g G, guard: &'g Guard) -> Option<&'g G> {
-        if is_by_hierarchy(root) {
-            return group.next_after_subtree(root, guard);
-        }
-        match self.place.get() {
-            Place::Inside => self.next_from(group, root, guard, |top| {
-                group.next_after_subtree(top, guard)
-            }),
-            Place::Between(id) => self.next_top(id.after(), root, guard),
-            Place::AtEnd(id) => self.unlist_next(id.after(), root, guard),
+        match (pos, verdict, self.place.get()) {
+            (None, ..) if root.excess().is_marked() => Some(self.reach(root, None)),
+            (None, ..) => self.next_listed(0, false, root, guard),
+            // Passed over. Any other verdict is that on a position which is elsewhere.
+            (_, Verdict::SkipTree, Place::Listed { id, is_end }) => {
+                self.next_listed(id.after(), is_end, root, guard)
+            }
+            (Some(pos), ..) => self.next_inside(pos, verdict, root, guard),
         }
     }
 
-    #[inline]
     fn passes_over(&self) -> bool {
         !matches!(self.place.get(), Place::Inside)
     }
 }
 
-impl<S> ExcessOrder<S> {
-    fn reach<'g, G>(&self, group: &'g G, top: Option<MemcgId>) -> &'g G
-    where
-        S: TopStore<G>,
-    {
+impl<'a> ExcessOrder<'a> {
+    /// Creates the order of a walk that remembers in `tops` where it is.
+    pub(crate) fn new(tops: Tops<'a>) -> Self {
+        Self {
+            tops,
+            place: Cell::new(Place::Inside),
+        }
+    }
+
+    fn reach<'g, G: HasSoftLimit>(&self, group: &'g G, top: Option<MemcgId>) -> &'g G {
         self.place.set(Place::Inside);
+        // ORDERING: Visible to whoever finds a shared position here: it moves later, by a fully
+        // ordered operation, and to read what is remembered depends on its address.
         self.tops
-            .set_top(group, top.map_or(0, |id| u32::from(id.as_raw())));
+            .at(group)
+            .store(top.map_or(0, |id| id.as_raw().into()), Relaxed);
         group
     }
 
-    /// Returns what `next` finds below the top in which the walk reached `pos`, or else what comes
-    /// after that one.
-    fn next_from<'g, G: HasSoftLimit>(
+    /// Returns what follows below the top in which the walk reached `pos`, or else what comes after
+    /// that one.
+    fn next_inside<'g, G: Group + HasSoftLimit>(
         &self,
         pos: &'g G,
+        verdict: Verdict,
         root: &'g G,
         guard: &'g Guard,
-        next: impl FnOnce(&'g G) -> Option<&'g G>,
-    ) -> Option<&'g G>
-    where
-        S: TopStore<G>,
-    {
-        let Some(id) = MemcgId::new(self.tops.top(pos)) else {
+    ) -> Option<&'g G> {
+        let next = |top| G::next(Some(pos), verdict, top, guard);
+
+        let Some(id) = MemcgId::new(self.tops.at(pos).load(Relaxed)) else {
             return next(root).map(|group| self.reach(group, None));
         };
-
         // A top that went offline gave its id back. So are those below it offline then, and there
         // is no more to visit.
         path(pos)
             .find(|above| above.listed_id() == Some(id))
             .and_then(next)
             .map(|group| self.reach(group, Some(id)))
-            .or_else(|| self.next_top(id.after(), root, guard))
+            .or_else(|| self.next_listed(id.after(), false, root, guard))
     }
 
     /// Returns the listed group with the lowest id, from number `start` on: a top, or one to pass
-    /// over. After the last one, begins with those that lost their marks.
-    fn next_top<'g, G: HasSoftLimit>(
+    /// over. After the last one, goes through the list once more, to its end (`is_end`): there is
+    /// no top then, and who has no mark is taken off.
+    fn next_listed<'g, G: HasSoftLimit>(
         &self,
         mut start: u32,
-        root: &'g G,
-        guard: &'g Guard,
-    ) -> Option<&'g G>
-    where
-        S: TopStore<G>,
-    {
-        while let Some(id) = root.excess_bitmap().next(start) {
-            start = id.after();
-
-            if let Some(group) = root.with_id(id, guard) {
-                if is_top(group) {
-                    return Some(self.reach(group, Some(id)));
-                }
-                self.place.set(Place::Between(id));
-                return Some(group);
-            }
-        }
-        self.unlist_next(0, root, guard)
-    }
-
-    /// Returns the listed group with the lowest id, from number `start` on, to pass over. Has taken
-    /// it off the list if it has no mark.
-    fn unlist_next<'g, G: HasSoftLimit>(
-        &self,
-        mut start: u32,
+        mut is_end: bool,
         root: &'g G,
         guard: &'g Guard,
     ) -> Option<&'g G> {
-        while let Some(id) = root.excess_bitmap().next(start) {
+        loop {
+            let Some(id) = root.excess_bitmap().next(start) else {
+                if is_end {
+                    return None;
+                }
+                (start, is_end) = (0, true);
+                continue;
+            };
             let group = root.with_id(id, guard);
 
             start = id.after();
-            if !group.is_some_and(|group| group.excess().is_marked()) {
+            if is_end && !group.is_some_and(|group| group.excess().is_marked()) {
                 unlist(id, root, guard);
             }
-            if group.is_some() {
-                self.place.set(Place::AtEnd(id));
-                return group;
+            if let Some(group) = group {
+                if !is_end && is_top(group) {
+                    return Some(self.reach(group, Some(id)));
+                }
+                self.place.set(Place::Listed { id, is_end });
+                return Some(group);
             }
         }
-        None
     }
-}
-
-/// Returns whether a walk below `root` goes by the hierarchy: only the root of all has everybody
-/// below it who is listed.
-fn is_by_hierarchy<G: HasSoftLimit>(root: &G) -> bool {
-    root.parent().is_some()
 }
 
 /// Returns whether a listed group is a top, and there may be somebody to visit at it or below.

@@ -47,11 +47,11 @@ use crate::{
 #[cfg(CONFIG_MEMCG_V1)]
 use crate::{
     memcg_bitmap::MemcgBitmap,
-    soft_limit::walk::TopStore,
     soft_limit::{
         HasSoftLimit,
         SoftLimitState, //
-    }, //
+    },
+    sys::Node, //
 };
 
 /// The list of all groups in excess. Tests run one after the other.
@@ -72,9 +72,9 @@ pub(super) struct TestGroup {
     nr: usize,
     /// The id; that of the first one is not used.
     pub(super) id: u16,
-    /// Where a shared walk in order of excess remembers its top.
+    /// Where the one shared walk in order of excess that a test has at a time remembers its top.
     #[cfg(CONFIG_MEMCG_V1)]
-    top: Cell<u32>,
+    top: Atomic<u32>,
     #[cfg(CONFIG_MEMCG_V1)]
     excess: SoftLimitState,
     /// Whether it uses more than its soft limit.
@@ -109,22 +109,22 @@ unsafe impl AlwaysRefCounted for TestGroup {
 impl Group for TestGroup {
     type Ref = ARef<Self>;
 
-    fn next_descendant_pre<'g>(
+    fn next<'g>(
         pos: Option<&'g Self>,
+        verdict: Verdict,
         root: &'g Self,
         _guard: &'g Guard,
     ) -> Option<&'g Self> {
-        match pos {
-            None => Some(root),
-            // SAFETY: The group after `pos` is still a descendant of `root`.
-            Some(pos) if pos.at + 1 < root.end => Some(unsafe { pos.further(1) }),
-            Some(_) => None,
-        }
-    }
+        let Some(pos) = pos else {
+            return Some(root);
+        };
+        let next = match verdict {
+            Verdict::SkipTree => pos.end,
+            _ => pos.at + 1,
+        };
 
-    fn next_after_subtree<'g>(&'g self, root: &'g Self, _guard: &'g Guard) -> Option<&'g Self> {
-        // SAFETY: The group behind the last descendant is one below `root`, so it is in the slice.
-        (self.end < root.end).then(|| unsafe { self.further(self.end - self.at) })
+        // SAFETY: The group at `next` is one below `root`, so it is in the slice.
+        (next < root.end).then(|| unsafe { pos.further(next - pos.at) })
     }
 
     fn try_get(&self) -> Option<ARef<Self>> {
@@ -152,22 +152,6 @@ impl HasMemcgId for TestGroup {
     }
 }
 
-/// Remembers the tops of the one shared walk that a test has at a time.
-#[cfg(CONFIG_MEMCG_V1)]
-#[derive(Clone)]
-pub(super) struct TestTops;
-
-#[cfg(CONFIG_MEMCG_V1)]
-impl TopStore<TestGroup> for TestTops {
-    fn top(&self, pos: &TestGroup) -> u32 {
-        pos.top.get()
-    }
-
-    fn set_top(&self, pos: &TestGroup, top: u32) {
-        pos.top.set(top);
-    }
-}
-
 #[cfg(CONFIG_MEMCG_V1)]
 impl HasSoftLimit for TestGroup {
     fn excess(&self) -> &SoftLimitState {
@@ -186,6 +170,10 @@ impl HasSoftLimit for TestGroup {
 
     fn excess_bitmap(&self) -> &MemcgBitmap {
         &IN_EXCESS
+    }
+
+    fn excess_top(&self, _node: Node) -> &Atomic<u32> {
+        &self.top
     }
 }
 
@@ -211,12 +199,8 @@ pub(super) fn as_ptr(group: Option<&TestGroup>) -> *mut TestGroup {
 }
 
 impl SharedPosition<TestGroup> for TestPosition<'_> {
-    fn generation(&self) -> i32 {
-        self.generation.load(Relaxed)
-    }
-
-    fn complete_round(&self) {
-        self.generation.add(1, Relaxed);
+    fn generation(&self) -> &Atomic<i32> {
+        &self.generation
     }
 
     fn load<'g>(&'g self, _guard: &'g Guard) -> Option<&'g TestGroup> {
@@ -249,7 +233,7 @@ pub(super) fn build(depths: &[usize]) -> Result<KVec<TestGroup>> {
             nr: depths.len(),
             id: (depths.len() - at) as u16,
             #[cfg(CONFIG_MEMCG_V1)]
-            top: Cell::new(0),
+            top: Atomic::new(0),
             refs: Atomic::new(0),
             dying: false,
             #[cfg(CONFIG_MEMCG_V1)]
@@ -280,7 +264,7 @@ pub(super) fn build_random(random: &mut Random, most: u32) -> Result<KVec<TestGr
 
 /// Turns `depths` into those of the next hierarchy of the same size, and returns whether there is
 /// one.
-pub(super) fn next_hierarchy(depths: &mut [usize]) -> bool {
+fn next_hierarchy(depths: &mut [usize]) -> bool {
     for i in (1..depths.len()).rev() {
         if depths[i] <= depths[i - 1] {
             depths[i] += 1;
@@ -289,6 +273,36 @@ pub(super) fn next_hierarchy(depths: &mut [usize]) -> bool {
         }
     }
     false
+}
+
+/// Calls `check` with every hierarchy of at most `most` groups.
+pub(super) fn every_hierarchy(
+    most: usize,
+    mut check: impl FnMut(KVec<TestGroup>) -> Result,
+) -> Result {
+    for size in 1..=most {
+        let mut depths = KVec::from_elem(1, size, GFP_KERNEL)?;
+
+        depths[0] = 0;
+        loop {
+            check(build(&depths)?)?;
+            if !next_hierarchy(&mut depths) {
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Goes on with a walk, and never sleeps.
+pub(super) fn next<'a>(
+    root: &TestGroup,
+    prev: Option<&TestGroup>,
+    cookie: Option<Cookie<'_, TestPosition<'a>>>,
+    order: impl Order<TestGroup>,
+    filter: impl FnMut(&TestGroup) -> Verdict,
+) -> Option<Step<TestGroup>> {
+    iter::next(root, prev, cookie, order, filter, || ())
 }
 
 /// Walks below `root` in `order`, and returns the places of the groups in the order of their visit.
@@ -309,15 +323,15 @@ pub(super) fn walk(
             shared,
             generation: &mut generation,
         });
-        let Some(next) = iter::next(&groups[root], at, cookie, order.clone(), &filter) else {
+        let Some(found) = next(&groups[root], at, cookie, order.clone(), &filter) else {
             return Ok(visited);
         };
 
-        visited.push(place(&next, root), GFP_KERNEL)?;
+        visited.push(place(&found, root), GFP_KERNEL)?;
         if visited.len() > groups.len() {
             return Err(ELOOP);
         }
-        prev = Some(next);
+        prev = Some(found);
     }
 }
 

@@ -12,10 +12,11 @@ use kernel::{
 
 use super::{
     hierarchy::{
+        self,
         as_ptr,
         build,
         build_random,
-        next_hierarchy,
+        every_hierarchy,
         place,
         walk,
         TestGroup,
@@ -96,14 +97,14 @@ fn share(random: &mut Random, groups: &[TestGroup], rounds: usize) -> Result {
     let mut prev: [Option<Step<TestGroup>>; WALKERS] = [const { None }; WALKERS];
     let mut generations = [0; WALKERS];
 
-    while (position.generation() as usize) < rounds {
+    while (position.generation().load(Relaxed) as usize) < rounds {
         let walker = random.below(WALKERS as u32) as usize;
         let at = prev[walker].as_ref().map(|step| &groups[place(step, 0)]);
         let cookie = Some(Cookie {
             shared: &position,
             generation: &mut generations[walker],
         });
-        let next = iter::next(&groups[0], at, cookie, PreOrder, |_| Verdict::Visit);
+        let next = hierarchy::next(&groups[0], at, cookie, PreOrder, |_| Verdict::Visit);
 
         if let Some(step) = &next {
             let round = generations[walker] as usize;
@@ -176,7 +177,7 @@ fn skip_many(
             generation: &mut generation,
         });
         asked.set(0);
-        prev = iter::next_with(
+        prev = iter::next(
             &groups[0],
             at,
             cookie,
@@ -259,7 +260,7 @@ fn share_while_skipping(
             filter();
             verdicts[group.at]
         };
-        let next = iter::next_with(&groups[0], at, cookie, PreOrder, verdict, pause);
+        let next = iter::next(&groups[0], at, cookie, PreOrder, verdict, pause);
 
         if let Some(step) = &next {
             let visit = walker.generation as usize * groups.len() + place(step, 0);
@@ -297,7 +298,7 @@ fn share_while_skipping(
             while sometimes(2) {}
             interfered.set(false);
         };
-        while (position.generation() as usize) < rounds {
+        while (position.generation().load(Relaxed) as usize) < rounds {
             pause();
             take(&mut one, &filter, &pause);
         }
@@ -321,22 +322,13 @@ mod tests {
     fn every_verdict_on_every_small_hierarchy() -> Result {
         let random = Random::new("every_verdict_on_every_small_hierarchy");
 
-        for size in 1..=5 {
-            let mut depths = KVec::from_elem(1, size, GFP_KERNEL)?;
-            depths[0] = 0;
-            loop {
-                let mut groups = build(&depths)?;
-                check_hierarchy(&random, &groups)?;
-                if let Some(last) = groups.last_mut() {
-                    last.dying = true;
-                }
-                check_hierarchy(&random, &groups)?;
-                if !next_hierarchy(&mut depths) {
-                    break;
-                }
+        every_hierarchy(5, |mut groups| {
+            check_hierarchy(&random, &groups)?;
+            if let Some(last) = groups.last_mut() {
+                last.dying = true;
             }
-        }
-        Ok(())
+            check_hierarchy(&random, &groups)
+        })
     }
 
     #[test]
@@ -413,7 +405,7 @@ mod tests {
         let position = TestPosition::new(&groups[0]);
         let (mut one, mut other) = (0, 0);
         let (mut asked, mut pauses) = (0, 0);
-        let step = iter::next_with(
+        let step = iter::next(
             &groups[0],
             None,
             Some(Cookie {
@@ -428,7 +420,7 @@ mod tests {
                         shared: &position,
                         generation: &mut other,
                     });
-                    iter::next(&groups[0], None, cookie, PreOrder, |_| Verdict::Visit);
+                    hierarchy::next(&groups[0], None, cookie, PreOrder, |_| Verdict::Visit);
                 }
                 asked += 1;
                 Verdict::Visit

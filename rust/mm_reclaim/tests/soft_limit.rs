@@ -7,19 +7,23 @@ use kernel::{
     alloc::flags::GFP_KERNEL,
     bindings::mem_cgroup_excess_pass,
     prelude::*,
-    sync::rcu::Guard, //
+    sync::{
+        atomic::Atomic,
+        rcu::Guard, //
+    }, //
 };
 
 use super::{
+    group::node,
     hierarchy::{
+        self,
         build,
         build_random,
-        next_hierarchy,
+        every_hierarchy,
         place,
         walk,
         TestGroup,
-        TestPosition,
-        TestTops, //
+        TestPosition, //
     },
     random::Random, //
 };
@@ -36,7 +40,6 @@ use crate::{
         MemcgBitmap,
         MemcgId, //
     },
-    soft_limit::walk::ExcessOrder,
     soft_limit::{
         close,
         has_first_pass,
@@ -44,9 +47,14 @@ use crate::{
         is_listed,
         update,
         verdict,
+        walk::{
+            ExcessOrder,
+            Tops, //
+        },
         HasSoftLimit,
         SoftLimitState, //
-    }, //
+    },
+    sys::Node, //
 };
 
 /// Sanitizers make memory accesses many times slower: each size takes ten times as long as the one
@@ -119,22 +127,15 @@ fn check_list(random: &Random, step: u32, groups: &[TestGroup]) -> Result {
 /// Walks those in excess below `root`.
 fn walk_excess(groups: &[TestGroup], root: usize, is_shared: bool) -> Result<KVec<usize>> {
     let filter = |group: &TestGroup| verdict(group, &groups[root]);
-
-    if is_shared {
-        let position = TestPosition::new(&groups[root]);
-
-        walk(
-            groups,
-            root,
-            Some(&position),
-            ExcessOrder::new(TestTops),
-            filter,
-        )
+    let position = TestPosition::new(&groups[root]);
+    let top = Atomic::new(0);
+    let (shared, tops) = if is_shared {
+        (Some(&position), Tops::Shared(node()?))
     } else {
-        let top = Cell::new(0);
+        (None, Tops::Alone(&top))
+    };
 
-        walk(groups, root, None, ExcessOrder::new(&top), filter)
-    }
+    walk(groups, root, shared, ExcessOrder::new(tops), filter)
 }
 
 /// Compares marks, counts and a walk below each group with what `exceeds` says.
@@ -244,27 +245,33 @@ impl HasSoftLimit for Restless<'_> {
 
         &NOBODY
     }
+
+    fn excess_top(&self, _node: Node) -> &Atomic<u32> {
+        static NOWHERE: Atomic<u32> = Atomic::new(0);
+
+        &NOWHERE
+    }
 }
 
 /// Goes on with a walk of all groups that is not shared.
 fn next_excess(
     groups: &[TestGroup],
     prev: Option<&Step<TestGroup>>,
-    top: &Cell<u32>,
+    top: &Atomic<u32>,
     filter: impl FnMut(&TestGroup) -> Verdict,
     pause: impl FnMut(),
 ) -> Option<Step<TestGroup>> {
     let prev = prev.map(|step| &groups[place(step, 0)]);
     let alone = None::<Cookie<'_, TestPosition<'_>>>;
-    let order = ExcessOrder::new(top);
+    let order = ExcessOrder::new(Tops::Alone(top));
 
-    iter::next_with(&groups[0], prev, alone, order, filter, pause)
+    iter::next(&groups[0], prev, alone, order, filter, pause)
 }
 
 /// Walks all groups while others change their excess, and checks that it ends.
 fn walk_while_marks_change(random: &mut Random, groups: &[TestGroup], step: u32) -> Result {
     const CHANGES: usize = 5;
-    let top = Cell::new(0);
+    let top = Atomic::new(0);
     let mut prev = None;
     let (mut visits, mut changes) = (0, 0);
 
@@ -307,7 +314,7 @@ fn walk_while_marks_are_lost(
     is_shared: bool,
     mut lose: impl FnMut(&mut Random, usize),
 ) -> Result {
-    let top = Cell::new(0);
+    let top = Atomic::new(0);
     let position = TestPosition::new(&groups[0]);
     let mut generation = 0;
     let mut visits = KVec::from_elem(0, groups.len(), GFP_KERNEL)?;
@@ -322,7 +329,9 @@ fn walk_while_marks_are_lost(
                 generation: &mut generation,
             });
 
-            iter::next(&groups[0], at, cookie, ExcessOrder::new(TestTops), filter)
+            let order = ExcessOrder::new(Tops::Shared(node()?));
+
+            hierarchy::next(&groups[0], at, cookie, order, filter)
         } else {
             next_excess(groups, prev.as_ref(), &top, filter, || ())
         };
@@ -411,17 +420,7 @@ mod tests {
     fn every_excess_in_every_small_hierarchy() -> Result {
         let random = Random::new("every_excess_in_every_small_hierarchy");
 
-        for size in 1..=LARGEST {
-            let mut depths = KVec::from_elem(1, size, GFP_KERNEL)?;
-            depths[0] = 0;
-            loop {
-                every_combination(&random, &build(&depths)?)?;
-                if !next_hierarchy(&mut depths) {
-                    break;
-                }
-            }
-        }
-        Ok(())
+        every_hierarchy(LARGEST, |groups| every_combination(&random, &groups))
     }
 
     #[test]
@@ -520,7 +519,7 @@ mod tests {
             }
 
             // Before the one above all others, or instead; and again when all are taken off.
-            let top = Cell::new(0);
+            let top = Atomic::new(0);
             let mut pauses = 0;
             let first = next_excess(&groups, None, &top, |_| Verdict::Visit, || pauses += 1);
             let place = first.as_ref().map(|step| place(step, 0));

@@ -299,7 +299,10 @@ mod set_clear {
     #[test]
     fn stray_against_walk() {
         explore(
-            Options::default(),
+            Options {
+                nr_objects: 256,
+                ..Options::default()
+            },
             || {
                 let scene = Scene::new(&[1], 1);
 
@@ -330,7 +333,10 @@ mod set_clear {
     #[test]
     fn stray_against_install_and_walk() {
         explore(
-            Options::default(),
+            Options {
+                nr_objects: 256,
+                ..Options::default()
+            },
             || {
                 let scene = Scene::new(&[1], 1);
                 let (shrinker, id) = scene.shrinkers[0];

@@ -34,7 +34,8 @@ use crate::{
         Group,
         Order,
         SharedPosition,
-        Step, //
+        Step,
+        Verdict, //
     },
     lifecycle,
     map::{
@@ -51,9 +52,12 @@ use crate::{
         MemcgId, //
     },
     shrinker,
-    soft_limit::walk::ExcessOrder,
     soft_limit::{
         self,
+        walk::{
+            ExcessOrder,
+            Tops, //
+        },
         HasSoftLimit,
         SoftLimitState, //
     },
@@ -272,6 +276,10 @@ impl HasSoftLimit for MemCgroup {
     fn excess_bitmap(&self) -> &MemcgBitmap {
         &self.shared.in_excess
     }
+
+    fn excess_top(&self, _node: Node) -> &Atomic<u32> {
+        unreachable!("walks are not shared here")
+    }
 }
 
 /// A reference that keeps a memcg.
@@ -301,21 +309,18 @@ impl Drop for MemCgroupRef {
 impl Group for MemCgroup {
     type Ref = MemCgroupRef;
 
-    fn next_descendant_pre<'g>(
+    fn next<'g>(
         pos: Option<&'g Self>,
+        verdict: Verdict,
         root: &'g Self,
         _guard: &'g Guard,
     ) -> Option<&'g Self> {
-        let Some(pos) = pos else {
-            return Some(root);
-        };
-
-        // SAFETY: Memcgs live as long as their world.
-        unsafe { pos.child.get().as_ref() }
-    }
-
-    fn next_after_subtree<'g>(&'g self, _root: &'g Self, _guard: &'g Guard) -> Option<&'g Self> {
-        None
+        match pos {
+            None => Some(root),
+            Some(_) if verdict == Verdict::SkipTree => None,
+            // SAFETY: Memcgs live as long as their world.
+            Some(pos) => unsafe { pos.child.get().as_ref() },
+        }
     }
 
     fn try_get(&self) -> Option<MemCgroupRef> {
@@ -332,17 +337,18 @@ impl Group for MemCgroup {
 /// Goes through those in excess, and those below them, as a first pass of reclaim does.
 pub(crate) fn walk_excess(root: &MemCgroup, mut visit: impl FnMut(&MemCgroup)) {
     let guard = rcu::read_lock();
-    let top = Cell::new(0);
-    let order = ExcessOrder::new(&top);
-    let mut next = order.next(None, root, &guard);
+    let top = Atomic::new(0);
+    let order = ExcessOrder::new(Tops::Alone(&top));
+    let (mut pos, mut verdict) = (None, Verdict::Visit);
 
-    while let Some(memcg) = next {
-        next = if Order::<MemCgroup>::passes_over(&order) {
-            order.next_after_subtree(memcg, root, &guard)
+    while let Some(memcg) = order.next(pos, verdict, root, &guard) {
+        if Order::<MemCgroup>::passes_over(&order) {
+            verdict = Verdict::SkipTree;
         } else {
+            verdict = Verdict::Visit;
             visit(memcg);
-            order.next(Some(memcg), root, &guard)
-        };
+        }
+        pos = Some(memcg);
     }
 }
 
@@ -350,11 +356,9 @@ pub(crate) fn walk_excess(root: &MemCgroup, mut visit: impl FnMut(&MemCgroup)) {
 pub(crate) struct ReclaimIter<'a>(PhantomData<&'a MemCgroup>);
 
 impl SharedPosition<MemCgroup> for ReclaimIter<'_> {
-    fn generation(&self) -> i32 {
+    fn generation(&self) -> &Atomic<i32> {
         unreachable!("walks are not shared here")
     }
-
-    fn complete_round(&self) {}
 
     fn load<'g>(&'g self, _guard: &'g Guard) -> Option<&'g MemCgroup> {
         None

@@ -11,7 +11,7 @@ use kernel::sync::rcu::read_lock;
 
 fn misuse<T: Group>(root: &T) {
     let guard = read_lock();
-    let group = T::next_descendant_pre(None, root, &guard);
+    let group = T::next(None, iter::Verdict::Visit, root, &guard);
 
     drop(guard);
     group.and_then(T::try_get);

@@ -67,10 +67,26 @@ stats! {
     mm_reclaim_stat_MM_RECLAIM_UNITS,
     mm_reclaim_stat_MM_RECLAIM_INSTALLS,
     mm_reclaim_stat_MM_RECLAIM_GROWTHS,
-    mm_reclaim_stat_MM_RECLAIM_SUBTREES_SKIPPED,
     mm_reclaim_stat_MM_RECLAIM_EXCESS_PASSES,
     mm_reclaim_stat_MM_RECLAIM_EXCESS_IN_VAIN,
 }
+
+/// Counts nothing.
+///
+/// # Safety
+///
+/// None is needed.
+pub unsafe fn mm_reclaim_stat_add(_stat: u32, _nr: isize) {}
+
+/// Counts nothing.
+///
+/// # Safety
+///
+/// None is needed.
+pub unsafe fn mm_reclaim_stat_add_walk(_bits: usize, _spurious: usize) {}
+
+/// What the boot parameter asks for.
+pub static mut mm_reclaim_mode: i32 = 0;
 
 /// The size of a unit, whose atomics are larger here.
 pub const SHRINKER_UNIT_SIZE: u32 = size_of::<Unit>() as u32;

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0
+
+//! What the suites in C call to look inside.
+
+use kernel::{
+    bindings::{
+        self,
+        mem_cgroup, //
+    },
+    prelude::*, //
+};
+
+#[cfg(CONFIG_MEMCG_V1)]
+use crate::soft_limit::HasSoftLimit;
+use crate::{
+    map::on_node::HasMap,
+    memcg::MemCgroup,
+    memcg_bitmap::MemcgId,
+    shrinker::Target,
+    shrinker_id::ShrinkerId,
+    sys::Node,
+    verify, //
+};
+
+/// Returns what a test asks about the map of a memcg on a node, and a shrinker.
+///
+/// # Safety
+///
+/// `memcg` must be valid, `nid` a possible node.
+#[export]
+pub(crate) unsafe extern "C" fn shrinker_map_inspect(
+    memcg: *mut mem_cgroup,
+    nid: c_int,
+    shrinker_id: c_int,
+    what: c_int,
+) -> c_long {
+    // SAFETY: The caller vouches for both.
+    let (memcg, node) = unsafe { (MemCgroup::from_raw(memcg), Node::from_raw(nid)) };
+    let Some(id) = ShrinkerId::from_raw(shrinker_id) else {
+        return 0;
+    };
+    let map = memcg.map_on(node);
+
+    match what as u32 {
+        bindings::shrinker_map_view_SHRINKER_MAP_BIT => map.is_set(id).into(),
+        bindings::shrinker_map_view_SHRINKER_MAP_SUMMARY => map.is_pending(id).into(),
+        bindings::shrinker_map_view_SHRINKER_MAP_INSTALLED => map.is_installed(id).into(),
+        bindings::shrinker_map_view_SHRINKER_MAP_DEFERRED => map.nr_deferred(id),
+        _ => memcg.map().nr_units() as c_long,
+    }
+}
+
+/// Returns whether the memcg that has, or had, a private id is listed as not idle.
+///
+/// # Safety
+///
+/// `nid` must be a possible node.
+#[export]
+pub(crate) unsafe extern "C" fn shrinker_id_is_listed(memcg_id: c_int, nid: c_int) -> bool {
+    // SAFETY: The node is a possible one.
+    let node = unsafe { Node::from_raw(nid) };
+
+    MemCgroup::root()
+        .zip(MemcgId::from_raw(memcg_id))
+        .is_some_and(|(root, id)| root.bitmap(node).contains(id))
+}
+
+/// Has the oracle compare a map with the shrinkers, whatever the boot parameter says. May sleep.
+///
+/// # Safety
+///
+/// The caller must have a reference on `memcg`, and `nid` must be a possible node.
+#[export]
+pub(crate) unsafe extern "C" fn shrinker_verify(memcg: *mut mem_cgroup, nid: c_int) {
+    // SAFETY: The caller vouches for both.
+    let (memcg, node) = unsafe { (MemCgroup::from_raw(memcg), Node::from_raw(nid)) };
+    let target = Target {
+        memcg,
+        node,
+        gfp_mask: GFP_KERNEL.as_raw(),
+        priority: 0,
+    };
+
+    verify::compare(&target, &memcg.map_on(node));
+}
+
+/// Returns whether a memcg exceeds its soft limit, for tests.
+///
+/// # Safety
+///
+/// `memcg` must be valid.
+#[cfg(CONFIG_MEMCG_V1)]
+#[export]
+pub(crate) unsafe extern "C" fn mem_cgroup_is_in_excess(memcg: *mut mem_cgroup) -> bool {
+    // SAFETY: The memcg is valid.
+    unsafe { MemCgroup::from_raw(memcg) }.excess().is_marked()
+}
