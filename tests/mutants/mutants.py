@@ -4,17 +4,11 @@
 import fnmatch
 import pathlib
 import re
-import signal
 import subprocess
-import sys
 import tomllib
 
 from harness import kernels
 from harness.common import BenchError
-
-
-class Failed(Exception):
-    """Something other than a mutant is wrong."""
 
 
 def load(name='mutants.toml'):
@@ -32,8 +26,8 @@ def mutated(name, mutant, tree):
         # It ends inside of a line: only the closing quotes began a new one.
         old, new = old.removesuffix('\n'), new.removesuffix('\n')
     if text.count(old) != 1:
-        raise Failed(f'{name}: its text occurs {text.count(old)} times in '
-                     f'{mutant["file"]}; bring the mutant up to date')
+        raise BenchError(f'{name}: its text occurs {text.count(old)} times in '
+                         f'{mutant["file"]}; bring the mutant up to date')
     return path, text, text.replace(old, new)
 
 
@@ -70,7 +64,7 @@ def outdated(mutants, tree):
             _, text, changed = mutated(name, mutant, tree)
             if text == changed:
                 yield f'{name}: changes nothing'
-        except (Failed, OSError) as error:
+        except (BenchError, OSError) as error:
             yield str(error)
         if 'suites' in mutant:
             for pattern in unmatched(mutant, names):
@@ -98,8 +92,8 @@ def check_unchanged(tree):
                               '--untracked-files=no'], cwd=tree, check=True,
                              stdout=subprocess.PIPE, text=True).stdout
     if changed:
-        raise Failed(f'build/linux was edited:\n{changed}drop that with: '
-                     'git -C build/linux reset --hard')
+        raise BenchError(f'build/linux was edited:\n{changed}drop that with: '
+                         'git -C build/linux reset --hard')
 
 
 class Mutation:
@@ -113,24 +107,3 @@ class Mutation:
 
     def __exit__(self, *_):
         self.path.write_text(self.text, encoding='utf-8')
-
-
-def interrupted(*_):
-    """Leaves all blocks, as Ctrl-C does."""
-    raise KeyboardInterrupt
-
-
-def run_main(run):
-    """Runs a program's main function, and returns the exit status: 0 unless it
-    returns something."""
-    signal.signal(signal.SIGTERM, interrupted)
-    signal.signal(signal.SIGHUP, interrupted)
-    try:
-        return 1 if run() else 0
-    except (Failed, BenchError) as failure:
-        print(f'{pathlib.Path(sys.argv[0]).name}: error: {failure}',
-              file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print('\ninterrupted; build/linux is as it was', file=sys.stderr)
-        return 130
