@@ -38,6 +38,8 @@ class Boot:
     # A kernel that does the same first, and with whose result this one's is
     # compared.
     against: str = ""
+    # How often both do it, where a sum is compared that varies.
+    times: int = 1
     # Returns what is wrong, or nothing.
     check: Callable = lambda result: None
 
@@ -193,11 +195,13 @@ MOST_SCANNED = 1.5
 
 def scans_no_more(result, stock):
     """Pages scanned for each that was freed for others than who reads it again at
-    once: how many of these there are depends on how far kswapd runs ahead."""
+    once: how many of these there are depends on how far kswapd runs ahead. So does
+    whether stock gets through the 64,000 pages that are pinned once, or half of them:
+    one run alone has 2.0 to 3.2 there, and 2.7 to 3.5 here."""
     numbers = []
     for each in (result, stock):
         scanned, reclaimed, trickled = (
-            each["series"][key][0] for key in ("scanned", "reclaimed", "trickled"))
+            sum(each["series"][key]) for key in ("scanned", "reclaimed", "trickled"))
         if reclaimed <= trickled:
             return f"{reclaimed} pages were reclaimed, and {trickled} read meanwhile"
         numbers.append(scanned / (reclaimed - trickled))
@@ -214,10 +218,10 @@ def ended_alike(_result, _stock):
     could not have, and a first pass does not: that takes more than MOST_SCANNED."""
 
 
-def beside_trickle(name, check, *workload):
+def beside_trickle(name, check, *workload, times=1):
     """The same on stock, where there are no soft limits."""
     return soft_limit(name, "--no-swap", "--pause", "0", *workload, variant="rust",
-                      memory=1024, against="stock", check=check)
+                      memory=1024, against="stock", check=check, times=times)
 
 
 BOOTS = (
@@ -267,7 +271,7 @@ BOOTS = (
     soft_limit("page cache that can't be reclaimed", "--pinned", "unreclaimable"),
     soft_limit("page cache that can't be reclaimed, MGLRU", "--pinned", "--lru",
                "mglru", "unreclaimable"),
-    beside_trickle("a trickle beside cold page cache", scans_no_more, "trickles"),
+    beside_trickle("a trickle beside cold page cache", scans_no_more, "trickles", times=4),
     beside_trickle("a trickle beside cold page cache, MGLRU", ended_alike,
                    "--lru", "mglru", "trickles"),
     beside_trickle("a trickle, and no memory left", ended_alike, "rescue"),
@@ -283,12 +287,17 @@ def run(boot, variant):
     arm = kernels.alone(variant)
     arms.check_images([arm])
     machine = qemu.Machine("tcg", boot.memory, 2, disks=boot.disks())
-    result = arms.boot(arm, machine, boot.initramfs(), N, log_name(boot, variant),
+    found = [arms.boot(arm, machine, boot.initramfs(), N, log_name(boot, variant),
                        boot.workload, boot.kernel, boot.timeout,
                        boot.cgroup != WITHOUT_MEMORY)
-    if result["cgroup"] != boot.cgroup:
-        raise arms.BenchError(f"the workload ran on cgroup {result['cgroup']}, see "
-                              f"{shown(LOGS / log_name(boot, variant))}.log")
+             for _ in range(boot.times)]
+    for result in found:
+        if result["cgroup"] != boot.cgroup:
+            raise arms.BenchError(f"the workload ran on cgroup {result['cgroup']}, see "
+                                  f"{shown(LOGS / log_name(boot, variant))}.log")
+    if boot.times > 1:
+        result["series"] = {key: [number for each in found for number in each["series"][key]]
+                            for key in result["series"]}
     return result
 
 
