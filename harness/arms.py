@@ -70,6 +70,11 @@ class GuestFailed(BenchError):
         self.why = why
 
 
+def log_name(*parts):
+    """Of what is in a guest."""
+    return "".join(c if c.isalnum() else "-" for c in "-".join(parts))
+
+
 def parse(console):
     """The result line, or None."""
     for line in console.splitlines():

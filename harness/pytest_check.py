@@ -1,48 +1,158 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Runs the tests of a folder with pytest, as a check."""
+"""Runs the tests of a folder with pytest, as a check: tests/NAME/test_*.py.
+
+Most of them test the harness or tools, and are quick. Those that start guests take the
+fixture `case`, one of what cases(options) of their file returns, by name, and the fixture
+`step`. They have the name of their case, are shown one by one with an estimate of the time
+left, fail by BenchError, and may be several checks. add_options(parser) of such a file adds
+to the command line. Options that are not known here are pytest's.
+"""
 
 import argparse
+import importlib
 import os
-import subprocess
+import signal
 import sys
-import xml.etree.ElementTree as ET
 
-from harness import results
-from harness.common import OUT, ROOT, BenchError
+from harness import arms, qemu, results, selection
+from harness.common import LOGS, ROOT, BenchError, main, shown
+from harness.progress import Progress
+
+try:
+    import pytest
+except ModuleNotFoundError:
+    # It may be there for the system's Python only.
+    if sys.executable == "/usr/bin/python3":
+        sys.exit("pytest is not installed: run 'make deps'")
+    os.execv("/usr/bin/python3", ["/usr/bin/python3", ROOT / "tests/run", *sys.orig_argv[2:]])
+
+# What is not about guests, and what its results are called.
+QUICK_ONES = {"harness": "harness", "tools": "tools-check"}
 
 
-def python():
-    """pytest may be there for the system's Python only."""
-    for name in dict.fromkeys((sys.executable, "/usr/bin/python3")):
-        if os.access(name, os.X_OK) and not subprocess.run(
-                [name, "-c", "import pytest"], check=False, capture_output=True).returncode:
-            return name
-    raise BenchError("pytest is not installed: run 'make deps'")
+class Step:
+    """A test of a guest, as it is shown and kept."""
+
+    def __init__(self, run):
+        self.run = run
+        self.log = None     # the name of its console
+        self.said = "ok"    # when it is done
+        self.text = ""      # beside its verdict
+        self.lines = []     # that are shown after that
+        self.is_several = False
+
+    def uses(self, *users):
+        """Arms that must have been built."""
+        qemu.check()
+        arms.check_images(users)
+        self.run.add_kernels(arm.kernel for arm in users)
+
+    def check(self, name, wrong=None, text="", seconds=0.0):
+        """One of several that the test is."""
+        self.is_several = True
+        self.run.check(name, wrong, text, seconds, self.log)
 
 
-def run(tool, about, folder):
-    """The main function of such a check."""
-    parser = argparse.ArgumentParser(description=about)
-    parser.add_argument("-k", metavar="EXPR", default=os.environ.get("K", ""))
-    options = parser.parse_args()
-    OUT.mkdir(parents=True, exist_ok=True)
-    # Its own name for the file: results.py writes another one.
-    junit = OUT / f"{tool}-pytest.xml"
-    junit.unlink(missing_ok=True)
-    done = subprocess.run(
-        [python(), "-m", "pytest", "-q", "-p", "no:cacheprovider",
-         "--import-mode=importlib", f"--junitxml={junit}", "-k", options.k, str(folder)],
-        cwd=ROOT, check=False, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
-    found = results.Run(tool)
-    for case in ET.parse(junit).iter("testcase") if junit.is_file() else ():
-        name = f"{case.get('classname').split('.')[-1]}: {case.get('name')}"
-        said = {child.tag: child.text for child in case}
-        if "skipped" in said:
-            found.skip(name, said["skipped"])
-        else:
-            found.check(name, said.get("failure") or said.get("error"),
-                        seconds=float(case.get("time")))
-    if done.returncode and not found.count(results.FAILED):
-        found.check("pytest", f"ended with status {done.returncode}")
+def name_of(item):
+    return item.callspec.id if "step" in item.fixturenames else \
+        f"{item.path.stem}: {item.name}"
+
+
+class Plugin:
+    """Makes a run of what pytest finds."""
+
+    def __init__(self, run, options):
+        self.run, self.parsed = run, options
+        self.names, self.progress, self.current, self.wrong = {}, None, None, None
+
+    @pytest.fixture
+    def step(self):
+        return self.current
+
+    @pytest.fixture(scope="session")
+    def options(self):
+        return self.parsed
+
+    def pytest_generate_tests(self, metafunc):
+        if "step" in metafunc.fixturenames:
+            cases = metafunc.module.cases(self.parsed)
+            metafunc.parametrize("case", cases.values(), ids=cases)
+
+    def pytest_collection_modifyitems(self, items):
+        try:
+            items[:] = items and selection.chosen(self.parsed, items, name_of)
+        except BenchError as error:
+            self.wrong = error
+            items.clear()
+        self.names = {item.nodeid: name_of(item) for item in items}
+        if self.run.tool not in QUICK_ONES.values():
+            self.progress = Progress(self.run.tool, self.names.values())
+
+    def pytest_runtest_logstart(self, nodeid):
+        self.current = Step(self.run)
+        if self.progress:
+            self.progress.next(self.names[nodeid])
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_makereport(self, call):
+        report = yield
+        if call.excinfo and call.excinfo.errisinstance(BenchError):
+            # Something that needs no traceback.
+            report.get_result().longrepr = str(call.excinfo.value)
+
+    def pytest_runtest_logreport(self, report):
+        name, step = self.names[report.nodeid], self.current
+        if report.skipped:
+            self.run.skip(name, report.longrepr[2])
+        elif report.failed or (report.when == "call" and not step.is_several):
+            self.run.check(name, report.longreprtext if report.failed else None, step.text,
+                           report.duration, step.log)
+        if self.progress and (report.when == "call" or not report.passed):
+            self.progress.done(f"FAIL: {report.longreprtext}" if report.failed else step.said,
+                               report.passed)
+            for line in step.lines:
+                print(f"    {line}")
+
+    def pytest_collectreport(self, report):
+        if report.failed:
+            print(report.longreprtext)
+            self.run.check(report.nodeid, report.longreprtext)
+
+
+def judge(tool, folder, options, *arguments):
+    """Runs the tests of a folder, and returns the exit status. `arguments` are pytest's."""
+    is_quick = tool in QUICK_ONES.values()
+    plugin = Plugin(results.Run(tool), options)
+    status = pytest.main(
+        [*(["-q"] if is_quick else ["-s", "-p", "no:terminal"]), "-p", "no:cacheprovider",
+         "--import-mode=importlib", f"--rootdir={ROOT}", "--continue-on-collection-errors",
+         *arguments, str(folder)], [plugin])
+    if status == pytest.ExitCode.INTERRUPTED:
+        raise KeyboardInterrupt
+    if plugin.wrong:
+        raise plugin.wrong
+    found = plugin.run
+    if status and not found.count(results.FAILED):
+        found.check("pytest", f"ended with status {status}")
     # What counts may be part of what is tested: pytest has the last word.
-    return found.conclude() or done.returncode
+    return found.conclude("" if is_quick else f"consoles: {shown(LOGS)}/") or status
+
+
+def run():
+    """The main function of such a check, whose name tests/run gives."""
+    name = sys.argv[0].split()[-1]
+    parser = argparse.ArgumentParser(formatter_class=argparse.RawDescriptionHelpFormatter)
+    if name not in QUICK_ONES:
+        module = importlib.import_module(f"tests.{name}.test_{name}")
+        parser.description = module.__doc__
+        getattr(module, "add_options", lambda parser: None)(parser)
+    selection.add_option(parser, "checks")
+    options, others = parser.parse_known_args()
+    # SystemExit would end one test only.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
+    return judge(QUICK_ONES.get(name, name), ROOT / "tests" / name, options, *others)
+
+
+if __name__ == "__main__":
+    main(run)

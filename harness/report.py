@@ -29,6 +29,10 @@ def markdown(rows):
         for row in (rows[0], rule, *rows[1:]))
 
 
+def listed(counts):
+    return ", ".join(f"{count} {name}" for name, count in sorted(counts.items())) or "none"
+
+
 def goal_table(found):
     rows = [["Expected of rust", "found", "verdict", "decides"]]
     rows += [[goal["goal"], goal["found"], goal["verdict"],

@@ -53,11 +53,6 @@ def digest(path):
         return None
 
 
-def described(kernels):
-    return {kernel.name: {"about": kernel.about, "image": digest(kernel.image)}
-            for kernel in kernels}
-
-
 class Run:
     """One run of a program."""
 
@@ -68,7 +63,14 @@ class Run:
             "schema": SCHEMA, "tool": tool,
             "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
             "revision": revision.described(), "uncommitted": revision.uncommitted(),
-            "options": sys.argv[1:], "kernels": described(kernels)}
+            "options": sys.argv[1:], "kernels": {}}
+        self.add_kernels(kernels)
+
+    def add_kernels(self, kernels):
+        """That it is about."""
+        self.head["kernels"].update(
+            (kernel.name, {"about": kernel.about, "image": digest(kernel.image)})
+            for kernel in kernels)
 
     def check(self, name, wrong=None, text="", seconds=0.0, log=None):
         """Something that was judged; `log` is the name of its guest's console."""

@@ -120,8 +120,7 @@ def plan(options):
 
 
 def log_name(bench, number, name, case, arm):
-    label = "".join(c if c.isalnum() else "-" for c in case.label)
-    return f"{bench.name}-round{number}-{name}-{label}-{arm.name}"
+    return arms.log_name(bench.name, f"round{number}", name, case.label, arm.name)
 
 
 def guest_of(bench, options, accel, limit, initrd, disks, step):

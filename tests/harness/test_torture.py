@@ -4,7 +4,7 @@
 import pytest
 
 from guest.torturer import steps_of
-from tests.torture.__main__ import NEEDED, did_too_little
+from tests.torture.test_torture import NEEDED, did_too_little
 
 
 def good(version):

@@ -71,7 +71,7 @@ def outdated(mutants, tree):
                 yield f'{name}: no case is called {pattern}'
         else:
             words = [word for word in mutant['check'].split() if '=' not in word]
-            if not (programs / words[0] / '__main__.py').is_file():
+            if not (programs / words[0]).is_dir():
                 yield f'{name}: there is no tests/{words[0]}'
         if mutant.get('kernel', 'debug') not in kernels.KERNELS:
             yield f'{name}: there is no kernel {mutant["kernel"]}'

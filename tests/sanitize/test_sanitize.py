@@ -6,17 +6,15 @@ tests/sanitize/races.toml. On a kernel with the C implementation all races are s
 they are only listed.
 """
 
-import argparse
 import dataclasses
 import os
 import subprocess
 import sys
 
-from harness import (
-    arms, initramfs, kernels, kunit_guest, python_guest, qemu, races,
-    results, selection)
-from harness.common import LOGS, QUICK, RESULTS, ROOT, main, shown
-from harness.progress import Progress
+import pytest
+
+from harness import arms, initramfs, kernels, kunit_guest, python_guest, qemu, races
+from harness.common import LOGS, QUICK, RESULTS, ROOT, BenchError, shown
 from tests.sanitize import sanitizers
 
 RUN_TEST = ROOT / "tests/run"
@@ -24,13 +22,10 @@ PARTS = ("kunit", "bench", "lists", "torture")
 DEFAULT = kernels.used_by("sanitize")
 
 
-def parse_options():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def add_options(parser):
     parser.add_argument("--kernel", action="append", choices=sanitizers.LOOKING,
                         help="may be given again (default: "
                              f"{' and '.join(DEFAULT)})")
-    selection.add_option(parser, f"of {', '.join(PARTS)} on each kernel")
     parser.add_argument("--duration", type=int, metavar="SECONDS",
                         default=int(os.environ.get("DURATION") or
                                     (60 if QUICK else 300)),
@@ -40,7 +35,6 @@ def parse_options():
                         help="of each race of the suites (default: %(default)s)")
     parser.add_argument("--n", type=int, default=100 if QUICK else 500,
                         help="groups of the bench (default: %(default)s)")
-    return parser.parse_args()
 
 
 def applies(part, kernel):
@@ -100,7 +94,7 @@ def run_torture(arm, options, name):
     # Its cases count as one here.
     counted.unlink(missing_ok=True)
     if done.returncode:
-        raise arms.BenchError(f"{done.stdout}{done.stderr}, now "
+        raise BenchError(f"{done.stdout}{done.stderr}, now "
                               f"{', '.join(map(shown, logs))}")
     for log in logs:
         sanitizers.check_alive(arm.kernel, log.stem)
@@ -124,45 +118,35 @@ def reported(name, kernel):
     return passed, ours
 
 
-def sanitize():
-    options = parse_options()
-    qemu.check()
-    chosen = [sanitizers.arm(name) for name in options.kernel or DEFAULT]
-    todo = selection.chosen(options, [
-        (arm, part) for arm in chosen for part in PARTS if applies(part, arm.kernel)],
-        lambda step: f"{step[1]} on {step[0].name}")
-    arms.check_images(chosen)
+def cases(options):
+    """The parts on each kernel."""
+    return {f"{part} on {arm.name}": (part, arm)
+            for arm in map(sanitizers.arm, options.kernel or DEFAULT)
+            for part in PARTS if applies(part, arm.kernel)}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def begin():
     races.known()
-    for arm in chosen:
-        sanitizers.check_instrumented(arm.kernel)
     for old in LOGS.glob("sanitize-*.log"):
         old.unlink()
-    progress = Progress("sanitize", [f"{part} on {arm.name}" for arm, part in todo])
-    found = results.Run("sanitize", {arm.kernel for arm, _ in todo})
-    for arm, part in todo:
-        kernel = arm.kernel
-        name = f"sanitize-{kernel.name}-{part}"
-        progress.next(f"{part} on {kernel.name} ({kernel.about})")
-        wrong = None
-        try:
-            done = RUN[part](with_oracle(arm, part), options, name)
-        except arms.BenchError as error:
-            wrong = error
-        let_pass, ours = reported(name, kernel)
-        for text in ours:
-            print(f"\n{text}")
-        if ours:
-            wrong = "\n".join([str(wrong or "data races"), *ours])
-        seconds = progress.done(f"FAIL: {str(wrong).splitlines()[0]}" if ours else
-                                f"FAIL: {wrong}" if wrong else done, not wrong)
-        found.check(f"{part} on {kernel.name}", wrong, "", seconds,
-                    name if (LOGS / f"{name}.log").exists() else None)
-        why = "of stock code" if races.is_stock(kernel) else \
-            "let pass, as races.toml says"
-        for race, count in sorted(let_pass.items()):
-            print(f"    {why}: {count} {race}")
-    return found.conclude(f"consoles: {shown(LOGS)}/sanitize-*.log")
 
 
-if __name__ == "__main__":
-    main(sanitize)
+def test_part(case, step, options):
+    part, arm = case
+    step.uses(arm)
+    sanitizers.check_instrumented(arm.kernel)
+    name = step.log = f"sanitize-{arm.name}-{part}"
+    wrong = []
+    try:
+        step.said = RUN[part](with_oracle(arm, part), options, name)
+    except BenchError as error:
+        wrong = [str(error)]
+    let_pass, ours = reported(name, arm.kernel)
+    why = "of stock code" if races.is_stock(arm.kernel) else "let pass, as races.toml says"
+    step.lines += [f"{why}: {count} {race}" for race, count in sorted(let_pass.items())]
+    # The torture test has several.
+    if not (LOGS / f"{name}.log").exists():
+        step.log = None
+    if wrong or ours:
+        raise BenchError("\n".join([*(wrong or ["data races"]), *ours]))

@@ -8,29 +8,26 @@ same order in each process, but not at the same time, and but for what is tried 
 because it was not done yet.
 """
 
-import argparse
 import os
 import random
 
 from guest.torturer import MOST_DURATIONS, steps_of
-from harness import arms, kernels, python_guest, qemu, results, selection
-from harness.common import LOGS, main, shown
-from harness.progress import Progress
+from harness import arms, kernels, python_guest, qemu
+from harness.common import BenchError
+from harness.report import listed
 
 # Beside the duration: to boot, to clean up, and to settle.
 SPARE = 600
 # Processes in each guest.
 TORTURERS = 4
-CASES = (("cgroup v2", ()), ("cgroup v1", ("--v1",)))
+CASES = {"cgroup v2": (), "cgroup v1": ("--v1",)}
 # What the kernel must have counted, or else this has tortured nobody.
 NEEDED = {"v2": ("installs", "growths", "bits_visited", "bits_spurious"),
           "v1": ("installs", "growths", "bits_visited", "bits_spurious",
                  "excess_passes")}
 
 
-def parse_options():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def add_options(parser):
     parser.add_argument("--duration", type=int, metavar="SECONDS",
                         default=int(os.environ.get("DURATION") or 180),
                         help="default: %(default)s, or DURATION")
@@ -38,7 +35,6 @@ def parse_options():
                         default=int(os.environ.get("SEED") or
                                     random.randrange(1 << 31)),
                         help="default: a new one each time, or SEED")
-    selection.add_option(parser, "guests")
     parser.add_argument("--variant", default="debug",
                         choices=kernels.used_by("torture"),
                         help="default: %(default)s")
@@ -46,25 +42,22 @@ def parse_options():
                         help="more for the kernel's command line")
     parser.add_argument("--leaks", action="store_true",
                         help="look for lost memory, where there is kmemleak")
-    options = parser.parse_args()
-    if options.leaks and "kmemleak" not in kernels.KERNELS[options.variant].looks:
-        parser.error(f"--leaks: the kernel {options.variant} has no kmemleak")
-    return options
 
 
-def listed(counts):
-    return ", ".join(f"{count} {name}" for name, count in sorted(counts.items())
-                     ) or "none"
+def cases(options):
+    kernel = kernels.KERNELS[options.variant]
+    if options.leaks and "kmemleak" not in kernel.looks:
+        raise BenchError(f"--leaks: the kernel {kernel.name} has no kmemleak")
+    return {name: name for name in CASES}
 
 
 def report(result):
-    print(f"    steps: {listed(result['done'])}\n"
-          f"    refused: {listed(result['refused'])}\n"
-          f"    counted: {listed(result['counted'])}\n"
-          f"    out-of-memory kills: {result['oom_kills']}, of steps: "
-          f"{listed(result['killed'])}\n"
-          f"    at the beginning and at the end: {listed(result['balance'])}",
-          flush=True)
+    yield f"steps: {listed(result['done'])}"
+    yield f"refused: {listed(result['refused'])}"
+    yield f"counted: {listed(result['counted'])}"
+    yield (f"out-of-memory kills: {result['oom_kills']}, of steps: "
+           f"{listed(result['killed'])}")
+    yield f"at the beginning and at the end: {listed(result['balance'])}"
 
 
 def missing(result):
@@ -84,40 +77,22 @@ def did_too_little(result):
     return f"no {', no '.join(names)}: give it more time" if names else None
 
 
-def torture():
-    options = parse_options()
-    qemu.check()
-    leaks = options.leaks
+def test_guest(case, step, options, request):
     kernel = kernels.KERNELS[options.variant]
     arm = kernels.alone(kernel.name, " ".join(filter(None, (
         "mm_reclaim=verify" if kernel.language == "Rust" else "",
-        "kmemleak=on" if leaks else "", options.args))))
-    arms.check_images([arm])
-    machine = qemu.Machine("tcg", 512, 2)
-    cases = selection.chosen(options, CASES, lambda case: case[0])
-    duration = options.duration // len(cases)
-    progress = Progress("torture", [f"{name}, {duration} s" for name, _ in cases])
-    found = results.Run("torture", [kernel])
-    for name, arguments in cases:
-        progress.next(f"{name}, {duration} s, SEED={options.seed}")
-        log = f"torture-{name.replace(' ', '-')}"
-        try:
-            result = arms.boot(
-                arm, machine, python_guest.build("torture.py"), TORTURERS, log,
-                (*arguments, *(["--leaks"] if leaks else ()), "--seed",
-                 str(options.seed), "--duration", str(duration)), (),
-                duration * MOST_DURATIONS + SPARE)
-        except arms.GuestFailed as error:
-            progress.done(f"FAIL: {error}", counts=False)
-            found.check(name, error, log=log)
-            continue
-        wrong = did_too_little(result)
-        seconds = progress.done(f"FAIL: {wrong}" if wrong else
-                                f"ok, {result['guest_seconds']:.0f} s")
-        found.check(name, wrong, f"SEED={options.seed}", seconds, log)
-        report(result)
-    return found.conclude(f"consoles: {shown(LOGS)}/torture-*.log")
-
-
-if __name__ == "__main__":
-    main(torture)
+        "kmemleak=on" if options.leaks else "", options.args))))
+    step.uses(arm)
+    step.log = arms.log_name("torture", case)
+    step.text = f"SEED={options.seed}"
+    duration = options.duration // len(request.session.items)
+    print(f", {duration} s, {step.text}", end="", flush=True)
+    result = arms.boot(
+        arm, qemu.Machine("tcg", 512, 2), python_guest.build("torture.py"), TORTURERS, step.log,
+        (*CASES[case], *(["--leaks"] if options.leaks else ()), "--seed", str(options.seed),
+         "--duration", str(duration)), timeout=duration * MOST_DURATIONS + SPARE)
+    step.said = f"ok, {result['guest_seconds']:.0f} s"
+    step.lines += report(result)
+    wrong = did_too_little(result)
+    if wrong:
+        raise BenchError(wrong)

@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """Boots the kernel in the ways in which it must work, each with a workload."""
 
-import argparse
 import dataclasses
 import functools
 from collections.abc import Callable
 
 from bench.scale import IDLE_CALLS
-from harness import (
-    arms, initramfs, kernels, python_guest, qemu, results, selection, soft_limit_guest)
-from harness.common import LOGS, main, shown
-from harness.progress import Progress
+from harness import arms, initramfs, kernels, python_guest, qemu, soft_limit_guest
+from harness.common import LOGS, BenchError, shown
 from harness.stats import calls
 
 N = 100
@@ -282,62 +279,37 @@ BOOTS = (
 )
 
 
-def run(boot, variant):
+def add_options(parser):
+    parser.add_argument("--part", choices=(DEBUG, "others"),
+                        help="only those on the kernel debug, or all others")
+
+
+def cases(options):
+    return {boot.name: boot for boot in BOOTS
+            if not options.part or (boot.variant == DEBUG) == (options.part == DEBUG)}
+
+
+def run(boot, variant, step):
     """Boots it on a kernel, and returns its result."""
     arm = kernels.alone(variant)
-    arms.check_images([arm])
+    step.uses(arm)
+    step.log = arms.log_name("boot", boot.name, *([variant] if boot.against == variant else ()))
     machine = qemu.Machine("tcg", boot.memory, 2, disks=boot.disks())
-    found = [arms.boot(arm, machine, boot.initramfs(), N, log_name(boot, variant),
-                       boot.workload, boot.kernel, boot.timeout,
-                       boot.cgroup != WITHOUT_MEMORY)
+    found = [arms.boot(arm, machine, boot.initramfs(), N, step.log, boot.workload,
+                       boot.kernel, boot.timeout, boot.cgroup != WITHOUT_MEMORY)
              for _ in range(boot.times)]
     for result in found:
         if result["cgroup"] != boot.cgroup:
-            raise arms.BenchError(f"the workload ran on cgroup {result['cgroup']}, see "
-                                  f"{shown(LOGS / log_name(boot, variant))}.log")
+            raise BenchError(f"the workload ran on cgroup {result['cgroup']}, see "
+                             f"{shown(LOGS / step.log)}.log")
     if boot.times > 1:
         result["series"] = {key: [number for each in found for number in each["series"][key]]
                             for key in result["series"]}
     return result
 
 
-def log_name(boot, variant):
-    name = "boot-" + "".join(c if c.isalnum() else "-" for c in boot.name)
-    return f"{name}-{variant}" if boot.against == variant else name
-
-
-def try_boot(boot):
-    """Returns what is wrong, or None."""
-    try:
-        others = [run(boot, boot.against)] if boot.against else []
-        wrong = boot.check(run(boot, boot.variant), *others)
-    except arms.BenchError as error:
-        return str(error)
-    log = LOGS / log_name(boot, boot.variant)
-    return f"{wrong}, see {shown(log)}.log" if wrong else None
-
-
-def boots():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--part", choices=(DEBUG, "others"),
-                        help="only those on the kernel debug, or all others")
-    selection.add_option(parser, "boots")
-    options = parser.parse_args()
-
-    qemu.check()
-    todo = selection.chosen(options, [
-        boot for boot in BOOTS
-        if not options.part or (boot.variant == DEBUG) == (options.part == DEBUG)],
-        lambda boot: boot.name)
-    progress = Progress("boots", [boot.name for boot in todo])
-    found = results.Run("boots", {kernels.KERNELS[boot.variant] for boot in todo})
-    for boot in todo:
-        progress.next(boot.name)
-        wrong = try_boot(boot)
-        seconds = progress.done(f"FAIL: {wrong}" if wrong else "ok", not wrong)
-        found.check(boot.name, wrong, "", seconds, log_name(boot, boot.variant))
-    return found.conclude()
-
-
-if __name__ == "__main__":
-    main(boots)
+def test_boot(case, step):
+    others = [run(case, case.against, step)] if case.against else []
+    wrong = case.check(run(case, case.variant, step), *others)
+    if wrong:
+        raise BenchError(f"{wrong}, see {shown(LOGS / step.log)}.log")
