@@ -39,7 +39,7 @@ class Step:
         self.said = "ok"    # when it is done
         self.text = ""      # beside its verdict
         self.lines = []     # that are shown after that
-        self.is_several = False
+        self.is_several, self.wrong = False, []
 
     def uses(self, *users):
         """Arms that must have been built."""
@@ -50,6 +50,7 @@ class Step:
     def check(self, name, wrong=None, text="", seconds=0.0):
         """One of several that the test is."""
         self.is_several = True
+        self.wrong += [f"FAIL {name}: {wrong}"] if wrong else []
         self.run.check(name, wrong, text, seconds, self.log)
 
 
@@ -105,12 +106,12 @@ class Plugin:
         if report.skipped:
             self.run.skip(name, report.longrepr[2])
         elif report.failed or (report.when == "call" and not step.is_several):
-            self.run.check(name, report.longreprtext if report.failed else None, step.text,
+            self.run.check(name, report.failed and report.longreprtext, step.text,
                            report.duration, step.log)
         if self.progress and (report.when == "call" or not report.passed):
             self.progress.done(f"FAIL: {report.longreprtext}" if report.failed else step.said,
-                               report.passed)
-            for line in step.lines:
+                               report.passed and not step.wrong)
+            for line in step.wrong + step.lines:
                 print(f"    {line}")
 
     def pytest_collectreport(self, report):
@@ -135,7 +136,8 @@ def judge(tool, folder, options, *arguments):
     if status and not found.count(results.FAILED):
         found.check("pytest", f"ended with status {status}")
     # What counts may be part of what is tested: pytest has the last word.
-    return found.conclude("" if is_quick else f"consoles: {shown(LOGS)}/") or status
+    has_consoles = any(check.console for check in found.checks)
+    return found.conclude(f"consoles: {shown(LOGS)}/" if has_consoles else "") or status
 
 
 def run():

@@ -6,8 +6,8 @@
 FRAME_LIMIT = 512
 
 
-def panics(code, search):
-    reported = set()
+def panics(code):
+    reported, search = set(), code.search
     entries = code.entries()
     for entry in (*entries, *code.rust_functions()):
         # Last comes what only its own circle calls.
@@ -43,10 +43,5 @@ def recursion(code):
         yield "\n      -> ".join(names)
 
 
-def all_checks(code, search):
-    """Pairs of a name and what is wrong."""
-    return (("no way to a panic", list(panics(code, search))),
-            ("each frame is known", list(unknown_frames(code))),
-            (f"each frame is below {FRAME_LIMIT} bytes",
-             list(large_frames(code))),
-            ("no recursion", list(recursion(code))))
+CHECKS = {"no way to a panic": panics, "each frame is known": unknown_frames,
+          f"each frame is below {FRAME_LIMIT} bytes": large_frames, "no recursion": recursion}

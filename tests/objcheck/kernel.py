@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """The objects of one built kernel: those of this project, and all of Rust."""
 
+import functools
+
 from harness import tools
 from harness.common import BUILD, BenchError, shown
 from tests.objcheck.functions import Object
@@ -68,6 +70,7 @@ class Code:
         return [f for f in self.rust_functions()
                 if not f.name.startswith(MANGLED)]
 
+    @functools.cached_property
     def search(self):
         ours = [*self.rust_functions(), *(each.tables for each in self.rust)]
         # Of all crates.
@@ -88,6 +91,7 @@ def objtool(folder):
     return path
 
 
+@functools.cache
 def load(variant):
     folder = BUILD / f"x86_64-{variant}"
     crate = read(folder / CRATE, folder)

@@ -2,6 +2,7 @@
 """Shows that the checks find what is wrong: small crates, each with one fault."""
 
 import dataclasses
+import functools
 import pathlib
 import shlex
 import tempfile
@@ -92,43 +93,36 @@ CASES = (
 )
 
 
+@functools.cache
 def rustc():
     """The one that builds the kernels."""
     text = tools.run([ROOT / "scripts/toolchain"], "the toolchain")
     return dict(word.split("=", 1) for word in shlex.split(text))["RUSTC"]
 
 
-def build(compiler, objtool, folder, name, source):
+def build(objtool, folder, name, source):
     path = folder / f"{name}.o"
     # The kernel's make sets the variable, too, for the options with -Z.
-    tools.run(["env", "RUSTC_BOOTSTRAP=1", compiler, *FLAGS,
+    tools.run(["env", "RUSTC_BOOTSTRAP=1", rustc(), *FLAGS,
                f"--crate-name={name}", "-o", path, "-"],
               f"the self-test's {name}", "#![no_std]\n" + source)
     tools.run([objtool, "--orc", path], f"the self-test's {name}")
     return Object(path, f"{name}.o")
 
 
-def wrong(case, compiler, objtool, folder):
-    """What is wrong with the checks, or None."""
-    ours = build(compiler, objtool, folder, "ours", case.ours)
-    other = build(compiler, objtool, folder, "other", case.other or "// none")
-    code = kernel.Code([ours], [], [other], objtool)
-    for name, problems in checks.all_checks(code, code.search()):
+def wrong(case, variant, step):
+    """What is wrong with the checks, or None. The unwind data are made as that kernel's."""
+    objtool = kernel.objtool(BUILD / f"x86_64-{variant}")
+    with tempfile.TemporaryDirectory() as folder:
+        ours, other = (build(objtool, pathlib.Path(folder), name, source) for name, source in
+                       (("ours", case.ours), ("other", case.other or "// none")))
+        code = kernel.Code([ours], [], [other], objtool)
+    step.said = "found" if case.fails else "ok"
+    for name, check in checks.CHECKS.items():
+        problems = list(check(code))
         expected = bool(case.fails) and case.fails in name
         if bool(problems) != expected:
             return f"'{name}' says {problems or 'nothing'}"
         if expected and not any(case.says in problem for problem in problems):
             return f"{problems} does not name {case.says}"
     return None
-
-
-def run(variant, found):
-    """Adds each case to the checks of a run."""
-    compiler = rustc()
-    objtool = kernel.objtool(BUILD / f"x86_64-{variant}")
-    with tempfile.TemporaryDirectory() as folder:
-        for case in CASES:
-            why = wrong(case, compiler, objtool, pathlib.Path(folder))
-            print(f"self-test: {case.name}: " + (f"FAIL: {why}" if why else
-                                                 "found" if case.fails else "ok"))
-            found.check(f"self-test: {case.name}", why)

@@ -4,14 +4,14 @@ kernel and on one of ours, and checks that memcg_zombies.py names who does: on t
 kernel, in the guest, and in a dump of it, here. Then it takes each of the tool's finders
 away, and what that one finds must be missed."""
 
-import argparse
 import itertools
 import json
 import subprocess
 
-from harness import arms, kernels, qemu, results, selection, session
-from harness.common import OUT, QUICK, ROOT, BenchError, main, shown, tail
-from harness.progress import Progress
+import pytest
+
+from harness import kernels, session
+from harness.common import OUT, QUICK, ROOT, BenchError, shown, tail
 from harness.python_guest import PYTHON
 from tests.zombies import checks, guests
 
@@ -100,35 +100,25 @@ def judge(arm, version):
     core.unlink()
 
 
-def zombies():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     epilog=f"QUICK=1 makes {FEW} groups of each kind.")
-    selection.add_option(parser, "guests")
-    options = parser.parse_args()
-
-    qemu.check()
-    names = kernels.used_by("zombies")
-    todo = selection.chosen(options, list(itertools.product(names, VERSIONS)), " ".join)
-    of_name = {name: kernels.alone(name) for name, _ in todo}
-    arms.check_images(of_name.values())
-    guard = session.only_one()
-    progress = Progress("zombies", map(" ".join, todo))
-    found = results.Run("zombies", {arm.kernel for arm in of_name.values()})
-    for name, version in todo:
-        progress.next(f"{name} {version}")
-        arm, wrong = of_name[name], []
-        log = guests.log_name(arm, version)
-        try:
-            for check, why in judge(arm, version):
-                found.check(f"{name} {version}, {check}", why, log=log)
-                wrong += [f"{check}: {why}"] if why else []
-        except BenchError as error:
-            found.check(f"{name} {version}, guest", error, log=log)
-            wrong.append(str(error))
-        progress.done("".join(f"\n    FAIL {each}" for each in wrong) or "ok", not wrong)
-    guard.close()
-    return found.conclude()
+def add_options(parser):
+    parser.epilog = f"QUICK=1 makes {FEW} groups of each kind."
 
 
-if __name__ == "__main__":
-    main(zombies)
+def cases(_options):
+    return {" ".join(each): each
+            for each in itertools.product(kernels.used_by("zombies"), VERSIONS)}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def guard():
+    with session.only_one():
+        yield
+
+
+def test_guest(case, step):
+    name, version = case
+    arm = kernels.alone(name)
+    step.uses(arm)
+    step.log = guests.log_name(arm, version)
+    for check, why in judge(arm, version):
+        step.check(f"{name} {version}, {check}", why)

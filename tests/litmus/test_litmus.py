@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """Proves the protocols by the kernel's memory model.
 
@@ -11,38 +10,30 @@ Before that, checks that the tests and the tables of protocols.rst fit each
 other and the code.
 """
 
-import argparse
 import concurrent.futures
 import difflib
 import os
 import pathlib
 import re
 import shlex
-import signal
 import subprocess
-import sys
-import time
 
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-sys.path.insert(1, str(ROOT))
+import pytest
 
-from harness import results, selection  # noqa: E402 (its folder comes first)
-from harness.common import BenchError  # noqa: E402
+from harness import tools
+from harness.common import BUILD, ROOT, BenchError, shown
 
-BUILD = ROOT / 'build'
+HERE = pathlib.Path(__file__).parent
 MODEL = BUILD / 'linux' / 'tools' / 'memory-model'
 LOGS = BUILD / 'log' / 'litmus'
 TABLES = HERE / 'protocols.rst'
+# What is checked without herd7.
+CHECK = 'the tests and their tables'
 # Where our Rust is: the crate, and what we add to the kernel crate.
 RUST = [ROOT / 'rust' / 'mm_reclaim', ROOT / 'rust' / 'kernel' / 'sync' / 'rcu']
 
 # In seconds. On an idle host the slowest test takes a tenth of it.
 TIMEOUT = 180
-
-
-class Failed(Exception):
-    """Something other than a test is wrong."""
 
 
 class Test:
@@ -155,11 +146,6 @@ def quoted(cell):
     return re.findall(r'``([^`]+)``', cell)
 
 
-def has_tree():
-    """Whether the kernel's source and its memory model are there."""
-    return (MODEL / 'linux-kernel.cfg').is_file()
-
-
 def rust_files():
     """Our files in Rust, sorted."""
     return [path for folder in RUST for path in sorted(folder.rglob('*.rs'))
@@ -199,8 +185,6 @@ def check_tables(tests):
         if '/' not in first[0]:
             described.update(first)
             for name in quoted(row[2]):
-                if name.endswith('()') and not has_tree():
-                    continue
                 if name not in known and not is_type(name):
                     yield f'{TABLES.name}: there is no function {name}'
             continue
@@ -237,15 +221,6 @@ def check_tables(tests):
             yield f'{test.name}: is in no table of {TABLES.name}'
 
 
-def herd7():
-    """The command."""
-    found = subprocess.run([ROOT / 'scripts' / 'herd7'], check=False,
-                           stdout=subprocess.PIPE, text=True)
-    if found.returncode:
-        raise Failed('there is no herd7, see above')
-    return shlex.split(found.stdout)
-
-
 def judge(herd, test):
     """Runs a test: nothing if all is well, else what is wrong."""
     log = LOGS / f'{test.name}.log'
@@ -259,72 +234,41 @@ def judge(herd, test):
     log.write_text(done.stdout, encoding='utf-8')
     found = re.search(r'^Observation (\S+) (\w+) \d+ \d+$', done.stdout, re.M)
     if done.returncode or not found:
-        return f'herd7 failed, see {log.relative_to(ROOT)}'
+        return f'herd7 failed, see {shown(log)}'
     # As of a data race: then the model promises nothing.
     if re.search(r'^Flag ', done.stdout, re.M):
-        return f'the model flags it, see {log.relative_to(ROOT)}'
+        return f'the model flags it, see {shown(log)}'
     if found.group(1) != test.name or found.group(2) != test.result:
-        return f'{found.group(2)}, not {test.result}, see {log.relative_to(ROOT)}'
+        return f'{found.group(2)}, not {test.result}, see {shown(log)}'
     return None
 
 
-def run_all(herd, tests, found):
-    """Runs the tests, one on each CPU, and adds them to the checks of a run."""
+def cases(_options):
+    if not (MODEL / 'linux-kernel.cfg').is_file():
+        raise BenchError(f"{shown(MODEL)} is missing: run 'make tree'")
+    return {CHECK: CHECK, **load()}
+
+
+@pytest.fixture(scope='module')
+def verdicts(request):
+    """Of the tests that were chosen, which run at the same time, one on each CPU."""
+    todo = {item.callspec.id: item.callspec.params['case'] for item in request.session.items}
+    todo.pop(CHECK, None)
     LOGS.mkdir(parents=True, exist_ok=True)
-    start = time.monotonic()
+    herd = shlex.split(tools.run([ROOT / 'scripts' / 'herd7'], 'herd7')) if todo else []
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        verdicts = pool.map(lambda test: judge(herd, test), tests)
-        for number, (test, wrong) in enumerate(zip(tests, verdicts), 1):
-            elapsed = time.monotonic() - start
-            print(f'[{number}/{len(tests)} {elapsed:4.0f}s] {test.name}: '
-                  f'{f"FAIL: {wrong}" if wrong else test.result}', flush=True)
-            found.check(test.name, wrong)
+        try:
+            yield {name: pool.submit(judge, herd, test) for name, test in todo.items()}
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
-def arguments(tests):
-    """What was asked for."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('--check', action='store_true',
-                        help='only check tests and tables, without herd7')
-    parser.add_argument('name', nargs='*', help='run only these')
-    selection.add_option(parser, 'tests')
-    args = parser.parse_args()
-    for name in args.name:
-        if name not in tests:
-            parser.error(f'no test is called {name}')
-    args.name = selection.chosen(args, args.name or list(tests))
-    return args
-
-
-def main():
-    """Returns the exit status."""
-    # The child is ended, too.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    tests = load()
-    try:
-        args = arguments(tests)
-        wrong = [*check_tests(tests), *check_tables(tests)]
-        for line in wrong:
-            print(f'check: {line}')
-        print(f'check of {len(tests)} tests and their tables: '
-              f'{"FAIL" if wrong else "ok"}'
-              f'{"" if has_tree() else " (without the functions of the kernel)"}')
-        if args.check:
-            return 1 if wrong else 0
-        if not has_tree():
-            raise Failed(f"{os.path.relpath(MODEL)} is missing: run 'make tree'")
-        todo = [tests[name] for name in args.name]
-        found = results.Run('litmus')
-        found.check('the tests and their tables', '\n'.join(wrong))
-        run_all(herd7(), todo, found)
-    except (Failed, BenchError) as failure:
-        print(f'run: error: {failure}', file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print('\nrun: interrupted', file=sys.stderr)
-        return 130
-    return found.conclude()
-
-
-if __name__ == '__main__':
-    sys.exit(main())
+def test_litmus(case, step, verdicts):
+    if case == CHECK:
+        tests = load()
+        wrong = '\n'.join([*check_tests(tests), *check_tables(tests)])
+    else:
+        wrong = verdicts[case.name].result()
+        step.said = case.result
+    if wrong:
+        raise BenchError(wrong)
