@@ -91,7 +91,8 @@ class Group:
 
 
 class Process:
-    """A child in a group, which ends when it is told to and says something."""
+    """A child in a group, if it is given one, which ends when it is told to and says
+    something."""
 
     def __init__(self, group, function, arguments):
         self.said, says = os.pipe()
@@ -105,7 +106,8 @@ class Process:
         try:
             os.close(self.said)
             os.close(self.tells)
-            group.write("cgroup.procs", "0")
+            if group:
+                group.write("cgroup.procs", "0")
             before = os.times()
             start = time.monotonic()
             found = function(hears, *arguments) or {}
@@ -141,13 +143,14 @@ class Process:
             check(not self.ended(), "a process ended too early")
             time.sleep(0.05)
 
-    def result(self):
+    def result(self, patience=None):
         self.tell()
+        check(select.select([self.said], [], [], patience)[0], "a process does not end")
         with os.fdopen(self.said, "rb") as pipe:
             found = pipe.read()
         _, status = os.waitpid(self.pid, 0)
         check(not status and found,
-              f"a process in a group ended with status {status:#x}")
+              f"a process ended with status {status:#x}, see above")
         return json.loads(found)
 
 

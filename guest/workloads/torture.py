@@ -5,53 +5,32 @@ while, then takes all of it away and compares what is left with the beginning.
 """
 
 import collections
-import json
 import os
-import select
 import time
-import traceback
 
 from guest import balance, init, leaks
-from guest.init import STATS, Failed
+from guest.groups import Process, oom_kills
+from guest.init import STATS
 from guest.torturer import KNOB, MAX_MOUNTS, MOST_DURATIONS, TOP, Torturer
 
 # How many ids others have. 64 share a unit.
 BASE = 60
 
 
-def start(number, options, until):
-    """Returns the process of a torturer, and the pipe its result comes from."""
-    reads, writes = os.pipe()
-    pid = os.fork()
-    if pid:
-        os.close(writes)
-        return pid, reads
-    status = 1
-    try:
-        # What memory is short for is to be killed, and not this.
-        init.write("/proc/self/oom_score_adj", "-1000")
-        found = Torturer(number, options.seed, options.v1).work(
-            until, until + (MOST_DURATIONS - 1) * options.duration)
-        os.write(writes, json.dumps(found).encode())
-        status = 0
-    except BaseException:  # pylint: disable=broad-exception-caught
-        traceback.print_exc()
-    os._exit(status)
+def torment(_hears, number, options, until):
+    # What memory is short for is to be killed, and not this.
+    init.write("/proc/self/oom_score_adj", "-1000")
+    return Torturer(number, options.seed, options.v1).work(
+        until, until + (MOST_DURATIONS - 1) * options.duration)
 
 
 def collect(torturers, patience):
     """Adds up what they did."""
     total = collections.defaultdict(collections.Counter)
-    for pid, reads in torturers:
-        if not select.select([reads], [], [], patience)[0]:
-            raise Failed("a torturer does not end")
-        with os.fdopen(reads, "rb") as pipe:
-            said = pipe.read()
-        if os.waitpid(pid, 0)[1] or not said:
-            raise Failed("a torturer failed, see above")
-        found = json.loads(said)
-        for name, counts in found.items():
-            total[name].update(counts)
+    for torturer in torturers:
+        found = torturer.result(patience)
+        for name in ("done", "refused", "killed"):
+            total[name].update(found[name])
     return total
 
 
@@ -102,7 +81,7 @@ def work(arguments):
         init.write(f"{TOP}/cgroup.subtree_control", "+memory")
     print(f"# {before}", flush=True)
     until = time.monotonic() + options.duration
-    torturers = [start(i, options, until) for i in range(options.n)]
+    torturers = [Process(None, torment, (i, options, until)) for i in range(options.n)]
     total = collect(torturers, options.duration * MOST_DURATIONS + 300)
     print(f"# {time.monotonic() - until:.1f} s after the duration, now clean up", flush=True)
     init.retry(lambda: os.rmdir(TOP))
@@ -114,7 +93,7 @@ def work(arguments):
         "cgroup": "v1" if options.v1 else "v2", "seed": options.seed, **total,
         "balance": before,
         "counted": {name: after[name] - stats[name] for name in after},
-        "oom_kills": init.fields("/proc/vmstat").get("oom_kill", 0),
+        "oom_kills": oom_kills(),
     }
 
 

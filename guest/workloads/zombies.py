@@ -49,12 +49,20 @@ class Made:
         self.expected = []
         self.kept = []
 
-    def parent(self, name):
-        path = f"{CGROUPS}/{name}"
-        os.mkdir(path)
-        if os.path.exists(f"{path}/cgroup.subtree_control"):
-            init.write(f"{path}/cgroup.subtree_control", "+memory")
-        return path
+    def groups(self, name, count):
+        """Makes a group with that name, and groups below it one by one: pairs of a number
+        and a path."""
+        parent = f"{CGROUPS}/{name}"
+        os.mkdir(parent)
+        if os.path.exists(f"{parent}/cgroup.subtree_control"):
+            init.write(f"{parent}/cgroup.subtree_control", "+memory")
+        for number in range(count):
+            yield number, group(parent, number)
+
+    def hold(self, path, function, *arguments):
+        """From inside the group, by what it returns, which stays open here."""
+        with inside(path):
+            self.kept.append(function(*arguments))
 
     def remove(self, path, reason, holders, **more):
         """`holders` are pids; 0 if none must be named."""
@@ -138,14 +146,11 @@ def fanotify():
     return checked(LIBC.fanotify_init(0, os.O_RDONLY), "fanotify_init")
 
 
-def of_one_process(name, count, function, reason=None):
+def of_one_process(name, count, function):
     """The process that has them is this one."""
-    parent = MADE.parent(name)
-    for number in range(count):
-        path = group(parent, number)
-        with inside(path):
-            MADE.kept.append(function(number))
-        MADE.remove(path, reason or name, [os.getpid()])
+    for number, path in MADE.groups(name, count):
+        MADE.hold(path, function, number)
+        MADE.remove(path, name, [os.getpid()])
 
 
 def make_inotify(count):
@@ -172,9 +177,7 @@ def make_sockets(count):
 
 def make_shared(count):
     """The instance was inherited by a process that is in another group."""
-    parent = MADE.parent("shared")
-    for number in range(count):
-        path = group(parent, number)
+    for _, path in MADE.groups("shared", count):
         with inside(path):
             fd = inotify()
         pid = child(lambda: None, [fd])
@@ -184,9 +187,7 @@ def make_shared(count):
 
 def make_in_flight(count):
     """Sent to a socket that nobody reads, and closed."""
-    parent = MADE.parent("in_flight")
-    for number in range(count):
-        path = group(parent, number)
+    for _, path in MADE.groups("in_flight", count):
         to, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
         with inside(path):
             fd = inotify()
@@ -200,9 +201,7 @@ def make_unknown(count):
     """Held by a request to wait for an event, on no list that is looked at."""
     context = ctypes.c_ulong()
     checked(LIBC.syscall(IO_SETUP, count, ctypes.byref(context)), "io_setup")
-    parent = MADE.parent("unknown")
-    for number in range(count):
-        path = group(parent, number)
+    for _, path in MADE.groups("unknown", count):
         with inside(path):
             fd = inotify()
         # struct iocb: only what is asked for, of which file, and which events.
@@ -223,13 +222,11 @@ def interface_up():
 def make_closed(count):
     """Closed with data that the other end doesn't take: TCP goes on trying."""
     interface_up()
-    parent = MADE.parent("closed")
     server = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     server.bind(("127.0.0.1", 0))
     server.listen(count)
     MADE.kept.append(server)
-    for number in range(count):
-        path = group(parent, number)
+    for _, path in MADE.groups("closed", count):
         with inside(path):
             client = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
             client.connect(server.getsockname())
@@ -246,9 +243,7 @@ def make_closed(count):
 def make_swapped(count):
     """A page of tmpfs, swapped out."""
     init.make_swap("/dev/vdb")
-    parent = MADE.parent("swap")
-    for number in range(count):
-        path = group(parent, number)
+    for number, path in MADE.groups("swap", count):
         with inside(path):
             init.write(f"/tmp/swapped{number}", "x" * PAGE)
         swap_out(path)
@@ -266,9 +261,7 @@ def swap_out(path):
 
 def make_stocked(_count):
     """Charged ahead on a CPU that is isolated: nobody disturbs that to take it back."""
-    parent = MADE.parent("stock")
-    for number in range(STOCKED):
-        path = group(parent, number)
+    for _, path in MADE.groups("stock", STOCKED):
 
         def touch(path=path):
             enter(path)
@@ -286,9 +279,7 @@ def make_dirty(count):
     checked(LIBC.mount(b"/dev/vdc", DISK.encode(), b"ext2", 0, None), DISK)
     init.write("/proc/sys/vm/dirty_writeback_centisecs", "0")
     init.write("/proc/sys/vm/dirty_expire_centisecs", "360000")
-    parent = MADE.parent("writeback")
-    for number in range(count):
-        path = group(parent, number)
+    for number, path in MADE.groups("writeback", count):
         with inside(path):
             init.write(f"{DISK}/dirty{number}", "x" * PAGE)
         MADE.remove(path, "writeback", [0], what="dirty inode")
@@ -297,9 +288,7 @@ def make_dirty(count):
 # ---- css_sets
 
 def make_zombies(count):
-    parent = MADE.parent("task")
-    for number in range(count):
-        path = group(parent, number)
+    for _, path in MADE.groups("task", count):
         pid = os.fork()
         if not pid:
             enter(path)
@@ -334,9 +323,7 @@ def begin_mount():
 
 
 def make_namespaces(count):
-    parent = MADE.parent("cgroup_namespace")
-    for number in range(count):
-        path = group(parent, number)
+    for number, path in MADE.groups("cgroup_namespace", count):
         kind = number % 4
         pid = in_own_namespace(path, begin_mount if kind == 3 else lambda: None)
         holder, what = pid, "is in it"
@@ -356,26 +343,20 @@ def make_namespaces(count):
 
 def make_parents(count):
     """Removed with a child that is held."""
-    parent = MADE.parent("child")
-    for number in range(count):
-        path = group(parent, number)
+    for number, path in MADE.groups("child", count):
         init.write(f"{path}/cgroup.subtree_control", "+memory")
         below = group(path, number)
-        with inside(below):
-            MADE.kept.append(inotify())
+        MADE.hold(below, inotify)
         MADE.remove(below, "inotify", [os.getpid()])
         MADE.remove(path, "child", [0])
 
 
 def make_disabled(count):
     """The cgroup stays, only the controller is taken from it."""
-    parent = MADE.parent("disabled")
-    for number in range(count):
-        path = group(parent, number)
-        with inside(path):
-            MADE.kept.append(inotify())
+    for _, path in MADE.groups("disabled", count):
+        MADE.hold(path, inotify)
     before = time.time()
-    init.write(f"{parent}/cgroup.subtree_control", "-memory")
+    init.write(f"{CGROUPS}/disabled/cgroup.subtree_control", "-memory")
     for number in range(count):
         MADE.expected.append({
             "path": f"/disabled/g{number}", "reason": "inotify", "holders": [os.getpid()],
@@ -384,11 +365,8 @@ def make_disabled(count):
 
 def make_again(count):
     """There is a new one of the same name."""
-    parent = MADE.parent("again")
-    for number in range(count):
-        path = group(parent, number)
-        with inside(path):
-            MADE.kept.append(inotify())
+    for _, path in MADE.groups("again", count):
+        MADE.hold(path, inotify)
         MADE.remove(path, "inotify", [os.getpid()], path_in_use=True)
         os.mkdir(path)
 
@@ -398,9 +376,7 @@ def make_again(count):
 def make_waiting(count):
     """A process that nobody kills, and that gets no memory: it waits in the group that it
     was taken from."""
-    parent = MADE.parent("oom")
-    for number in range(count):
-        path = group(parent, number)
+    for _, path in MADE.groups("oom", count):
         init.write(f"{path}/memory.limit_in_bytes", str(LIMIT))
         init.write(f"{path}/memory.oom_control", "1")
         pid = os.fork()
@@ -424,27 +400,17 @@ RECIPES = {
 
 # ---- the tool
 
-def run_tool(*options):
-    start = time.monotonic()
-    result = subprocess.run([sys.executable, TOOL, "--vmlinux", VMLINUX, *options],
+def run_tool(*options, user=None):
+    """The status, what it says, and its errors."""
+    result = subprocess.run([sys.executable, TOOL, "--vmlinux", VMLINUX, *options], user=user,
                             capture_output=True, text=True, check=False)
-    check(not result.returncode,
-          f"memcg_zombies.py ended with {result.returncode}: {result.stderr}")
-    return result.stdout, time.monotonic() - start
+    return result.returncode, result.stdout, result.stderr
 
 
-def without_permission():
-    """As nobody: the status, and what it says."""
-    result = subprocess.run([sys.executable, TOOL, "--vmlinux", VMLINUX], user=65534,
-                            capture_output=True, text=True, check=False)
-    return [result.returncode, result.stderr]
-
-
-def disabled():
-    """What the tool says where there are no memory cgroups."""
-    result = subprocess.run([sys.executable, TOOL, "--vmlinux", VMLINUX],
-                            capture_output=True, text=True, check=False)
-    return {"disabled": [result.returncode, result.stderr]}
+def said(*options):
+    status, text, errors = run_tool(*options)
+    check(not status, f"memcg_zombies.py ended with {status}: {errors}")
+    return text
 
 
 def churn():
@@ -469,7 +435,7 @@ def while_others_come_and_go():
     if not pid:
         os.closerange(3, 1 << 16)
         churn()
-    found = json.loads(run_tool("--json")[0])
+    found = json.loads(said("--json"))
     reap(pid)
     return {"notes": found["notes"], "groups": [
         {key: each[key] for key in ("path", "reasons", "unexplained", "holds", "path_in_use",
@@ -527,23 +493,22 @@ def work(count, version):
         print(f"# {recipe.__name__}: {len(MADE.expected)} groups", flush=True)
     settled()
     before = time.time()
-    text, seconds = run_tool("--json")
+    text = said("--json")
     read_at = [before, time.time(), in_step - ticks()]
     found = json.loads(text)
     for each in found["groups"]:
         del each["memory"]
-    print(run_tool("--top", "20")[0])
-    metrics, _ = run_tool("--prometheus")
-    return {"expected": MADE.expected, "found": found, "seconds": seconds,
-            "read_at": read_at, "in_step": in_step, "metrics": metrics,
+    print(said("--top", "20"))
+    return {"expected": MADE.expected, "found": found, "seconds": read_at[1] - before,
+            "read_at": read_at, "in_step": in_step, "metrics": said("--prometheus"),
             "percpu": percpu_of_parents(), "busy": while_others_come_and_go(),
-            "without_permission": without_permission()}
+            "without_permission": run_tool(user=65534)}
 
 
 def show_and_wait(arguments):
     """Everything must be as it was found when the guest is dumped."""
     count, version = int(arguments[1]), arguments[-1]
-    result = disabled() if version == "disabled" else work(count, version)
+    result = {"disabled": run_tool()} if version == "disabled" else work(count, version)
     settled()
     result.update(n=count, implementation="rust" if os.path.exists(init.STATS) else "c")
     print("# MM_RECLAIM_JSON " + json.dumps(result))

@@ -43,17 +43,11 @@ def wrong_debug_info(core, kernel):
     return None
 
 
-def without_permission(result):
-    status, text = result["without_permission"]
-    if status != NO_PERMISSION or "permission" not in text:
-        return f"it ends with {status}: {text}"
-    return None
-
-
-def where_disabled(result):
-    status, text = result["disabled"]
-    if status != NO_MEMCG or "disabled" not in text:
-        return f"it ends with {status}: {text}"
+def ended_otherwise(said, wanted, word):
+    """What the guest says of the tool, where it must not work."""
+    status, _, errors = said
+    if status != wanted or word not in errors:
+        return f"it ends with {status}: {errors}"
     return None
 
 
@@ -72,7 +66,8 @@ def of_running(result):
     yield from of_one(expected, found, result["read_at"])
     yield "metrics", checks.metrics(result["metrics"], len(expected))
     yield "names them while others come and go", checks.names(expected, result["busy"])
-    yield "without permission", without_permission(result)
+    yield "without permission", ended_otherwise(result["without_permission"], NO_PERMISSION,
+                                                "permission")
     if result["percpu"]:
         yield "bytes as charged to the parent", checks.per_cpu_bytes(result, found)
 
@@ -89,7 +84,8 @@ def of_dump(arm, result, core):
 def judge(arm, version):
     """Boots a guest, and all that is checked of it."""
     if version == "disabled":
-        yield "it says so", where_disabled(guests.run(arm, GROUPS, version))
+        yield "it says so", ended_otherwise(guests.run(arm, GROUPS, version)["disabled"],
+                                            NO_MEMCG, "disabled")
         return
     core = OUT / "zombies.core"
     result = guests.run(arm, GROUPS, version, core)
