@@ -123,8 +123,8 @@ objcheck: deps kernels ## check the built code: no panics, and little stack
 rustavailable: tree ## check that the kernel accepts the Rust toolchain
 	@scripts/rustavailable
 
-docs-figures: ## write the tables of README and docs/ from docs/figures/; CHECK=1 only compares
-	@scripts/docs-figures $(if $(CHECK),--check)
+docs-figures: ## write the tables of README and docs/; CHECK=1 compares, FROM=FILE takes a run
+	@python3 -m harness.figures $(if $(CHECK),--check) $(addprefix --from ,$(FROM)) $(addprefix --as ,$(AS))
 
 htmldocs: tree ## build the files of Documentation/ with Sphinx, without a warning
 	@scripts/deps htmldocs

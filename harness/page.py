@@ -5,6 +5,8 @@ what failed, what is in doubt and what became slower come first."""
 import html
 import re
 
+from harness.report import describe_host, shown
+
 STYLE = """\
 body { font: 15px/1.45 sans-serif; max-width: 75em; margin: 2em auto; padding: 0 1em }
 table { border-collapse: collapse; margin: 1em 0 }
@@ -14,7 +16,6 @@ td + td, th + th { text-align: right }
 pre { white-space: pre-wrap; background: #f6f6f6; padding: .5em }
 svg { max-width: 100%; height: auto }
 """
-RULE = re.compile(r"\|[\s:|-]+\|$")
 CODE = re.compile(r"`([^`]*)`")
 # Of goals that do not decide whether a run fails.
 WORSE = "missed"
@@ -51,33 +52,22 @@ def goals_of(content):
         yield from scenario["goals"]
 
 
-def cells(line):
-    return [cell.strip() for cell in
-            re.split(r"(?<!\\)\|", line.strip().strip("|"))]
-
-
-def of_table(lines):
+def of_table(columns, rows):
     yield "<table>"
-    for number, line in enumerate(lines):
-        if RULE.match(line.strip()):
-            continue
-        kind = "td" if number else "th"
-        yield "<tr>" + "".join(f"<{kind}>{text(cell)}</{kind}>"
-                               for cell in cells(line)) + "</tr>"
+    for kind, row in (("th", columns), *(("td", row) for row in rows)):
+        yield "<tr>" + "".join(f"<{kind}>{text(shown(cell))}</{kind}>" for cell in row) + "</tr>"
     yield "</table>"
 
 
-def of_markdown(markdown):
-    """As far as reports here use it: headings, tables and paragraphs."""
-    for block in re.split(r"\n\s*\n", markdown.strip()):
-        lines = block.splitlines()
-        if lines and lines[0].startswith("|"):
-            yield from of_table(lines)
-        elif block.startswith("#"):
-            marks, _, title = lines[0].partition(" ")
-            yield f"<h{len(marks) + 1}>{text(title)}</h{len(marks) + 1}>"
-        elif block:
-            yield f"<p>{text(block)}</p>"
+def of_sections(content):
+    if "sections" in content:
+        yield f"<p>{text(describe_host(content['machine']))}</p>"
+    for each in content.get("sections", ()):
+        if each["title"]:
+            yield f"<h3>{text(each['title'])}</h3>"
+        yield f"<p>{text(each['about'])}</p>"
+        for name in each["tables"]:
+            yield from of_table(**content["tables"][name])
 
 
 def of_checks(checks):
@@ -128,13 +118,10 @@ def head(content):
     yield from listed("Not run", map(text, content.get("skipped", ())), "note")
 
 
-def page(content, markdown, plots=()):
+def page(content, plots=()):
     """`plots` are files of SVG."""
     parts = [f"<!DOCTYPE html><meta charset=utf-8><title>{text(content['tool'])}"
-             f"</title><style>{STYLE}</style>", *head(content)]
-    # What the others have to say is in the list of checks.
-    if content.get("results"):
-        parts += of_markdown(markdown)
+             f"</title><style>{STYLE}</style>", *head(content), *of_sections(content)]
     for plot in plots:
         svg = plot.read_text(encoding="utf-8")
         parts.append(f"<h2>{text(plot.stem)}</h2>" + svg[svg.index("<svg"):])

@@ -1,32 +1,57 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What the texts of benches have in common: tables in Markdown that read well on a
-terminal, where it was measured, and what must be known of the run."""
+"""Tables, and the texts that are made of them.
+
+A table has columns and rows, as in docs/figures/: a cell is a number, or median, least and
+most, or None, or text. A report has sections: a title, what is to be known, and the names of
+its tables.
+"""
 
 
-def number(value, unit):
+def rounded(value, unit):
+    """To the digits that mean something."""
     if unit == "" or abs(value) >= 100:
-        return f"{value:.0f}"
+        return round(value)
     if abs(value) >= 10:
-        return f"{value:.1f}"
-    return f"{value:.2f}" if unit == "MiB" else f"{value:.3g}"
+        return round(value, 1)
+    return round(value, 2) if unit == "MiB" else float(f"{value:.3g}")
+
+
+def ratio(value):
+    """Three digits, and none behind the point where it is large."""
+    return float(f"{value:.3g}") if value < 1000 else round(value)
 
 
 def cell(spread, show):
     """Median, and least and most where they differ, as `show` has them."""
     if not spread:
+        return None
+    found = [show(spread[key]) for key in ("median", "min", "max")]
+    return found[0] if found[1] == found[2] else found
+
+
+def shown(cell, unit=""):
+    """A cell as text."""
+    if cell is None:
         return "-"
-    text, low, high = (show(spread[key]) for key in ("median", "min", "max"))
-    return text if low == high else f"{text} ({low} to {high})"
+    if isinstance(cell, list):
+        median, least, most = map(str, cell)
+        return f"{median}{unit} ({least} to {most})"
+    return f"{cell}{unit}"
 
 
-def markdown(rows):
-    """A table whose columns line up; the first row is the heading."""
-    widths = [max(map(len, column)) for column in zip(*rows)]
+def table(columns, rows):
+    return {"columns": list(columns), "rows": rows}
+
+
+def markdown(columns, rows):
+    """Names at the left, figures at the right."""
+    cells = [[shown(cell) for cell in row] for row in (columns, *rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
     return "\n".join("| " + " | ".join(
         text.rjust(width) if column else text.ljust(width)
         for column, (text, width) in enumerate(zip(row, widths))) + " |"
-        for row in (rows[0], rule, *rows[1:]))
+        for row in (cells[0], rule, *cells[1:]))
 
 
 def listed(counts):
@@ -34,10 +59,9 @@ def listed(counts):
 
 
 def goal_table(found):
-    rows = [["Expected of rust", "found", "verdict", "decides"]]
-    rows += [[goal["goal"], goal["found"], goal["verdict"],
-              "yes" if goal["decides"] else "no"] for goal in found]
-    return markdown(rows)
+    return table(["Expected of rust", "found", "verdict", "decides"],
+                 [[goal["goal"], goal["found"], goal["verdict"],
+                   "yes" if goal["decides"] else "no"] for goal in found])
 
 
 def describe_host(machine):
@@ -46,13 +70,29 @@ def describe_host(machine):
             f"clock {machine['clock']}, {machine['rounds']} rounds")
 
 
-def join(parts, report):
-    """The parts of the text, and what must be known of the run."""
+def sections(*found):
+    """For the content of a run: `found` are titles, what is to be known, and tables by
+    name, of which those without rows are left out."""
+    tables = {name: each for _, _, of_one in found for name, each in of_one.items()
+              if each["rows"]}
+    return {"tables": tables, "sections": [
+        {"title": title, "about": about, "tables": [name for name in of_one if name in tables]}
+        for title, about, of_one in found if not title or of_one.keys() & tables.keys()]}
+
+
+def text(content):
+    """What the terminal shows: where it was measured, the sections, and what must be known
+    of the run."""
+    parts = [describe_host(content["machine"])]
+    for each in content["sections"]:
+        parts += [f"## {each['title']}"] if each["title"] else []
+        parts.append(each["about"])
+        parts += (markdown(**content["tables"][name]) for name in each["tables"])
     notes = [f"{what}: {line}" for what, key in (
         ("Not run", "skipped"), ("Failed", "failed"), ("In doubt", "doubts"))
-        for line in report[key]]
-    retries = sum(result["retries"] for result in report["results"])
+        for line in content[key]]
+    retries = sum(result["retries"] for result in content["results"])
     if retries:
         notes.append(f"Started again: {retries} guests in which QEMU ran stale code "
                      "(Oops: int3)")
-    return "\n\n".join([*parts, *(["\n".join(notes)] if notes else ())]) + "\n"
+    return "\n\n".join([*filter(None, parts), *(["\n".join(notes)] if notes else ())]) + "\n"

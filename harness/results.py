@@ -13,6 +13,8 @@ All runs have the same keys, and benches have those of their figures beside them
 	goals		what is expected of the figures: goal, found, verdict, decides
 	doubts		what may make the figures mean something else
 	skipped		what was not run, and why
+	tables		by name, as docs/figures/ has them
+	sections	of the report: title, what is to be known, and names of tables
 	results		the samples: what each guest said
 
 As a program, for shell, it reads lines of a verdict, a tab and a name:
@@ -95,15 +97,12 @@ class Run:
         write_json(self.path, content)
         return content
 
-    def publish(self, content=None, markdown=None, plots=()):
+    def publish(self, content=None, plots=()):
         """Writes all files, and counts for the total of several runs."""
         content = self.save(content or {})
-        if markdown is None:
-            markdown = table(self.checks) + "\n"
-        self.path.with_suffix(".md").write_text(markdown, encoding="utf-8")
-        self.path.with_suffix(".xml").write_text(junit(content), encoding="utf-8")
-        self.path.with_suffix(".html").write_text(
-            page.page(content, markdown, plots), encoding="utf-8")
+        for suffix, text in ((".md", markdown(content)), (".xml", junit(content)),
+                             (".html", page.page(content, plots))):
+            self.path.with_suffix(suffix).write_text(text, encoding="utf-8")
         record(self.tool, self.count(PASSED), self.count(FAILED))
         print(f"written: {shown(self.path)}, and .md, .xml (JUnit) and .html beside it")
 
@@ -115,11 +114,14 @@ class Run:
         return 1 if self.count(FAILED) else 0
 
 
-def table(checks):
-    """As Markdown, with what failed first."""
-    return report.markdown([["check", "verdict", "s"], *(
-        [check.name.replace("|", "\\|"), check.verdict, f"{check.seconds:g}"]
-        for check in sorted(checks, key=lambda check: check.verdict != FAILED))])
+def markdown(content):
+    """The report of a bench; or else the checks, with what failed first."""
+    if "sections" in content:
+        return report.text(content)
+    return report.markdown(["check", "verdict", "s"], [
+        [check["name"].replace("|", "\\|"), check["verdict"], f"{check['seconds']:g}"]
+        for check in sorted(content["checks"],
+                            key=lambda check: check["verdict"] != FAILED)]) + "\n"
 
 
 def printable(text):

@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Callable
 
 from harness import (
-    arms, measuring, page, qemu, results, scenario_report, selection, session)
+    arms, measuring, page, qemu, report, results, scenario_report, selection, session)
 from harness.common import LOGS, OUT, QUICK, BenchError, shown
 
 MEMORY_MAX = 16384
@@ -153,22 +153,21 @@ def run(bench):
     disks = bench.disks()
 
     def save(measured):
-        machine = session.describe(accel, measured.results[0], options.arms,
+        machine = session.describe(bench.name, accel, measured.results[0], options.arms,
                                    options.rounds)
         machine["guest_cpus"] = options.cpus
-        return found.save(scenario_report.build(measured, machine, options))
+        return found.save(scenario_report.build(measured, machine, options, bench.notes))
 
     measured = measuring.measure(bench.name, [
         guest_of(bench, options, accel, limit, initrd, disks, step)
         for step in plan(options)], options.arms, save)
     content = save(measured)
-    text = scenario_report.text(content, bench.scenarios, bench.notes)
-    print("\n" + text)
+    print("\n" + report.text(content))
     for old in OUT.glob(f"{bench.name}-*.[ps][nv]g"):
         old.unlink()
     session.plot(found.path)
     session.judge(found, page.goals_of(content), options.arms, bench.arms,
                   [*measured.failed, *(() if options.memory_max else measured.skipped)])
-    found.publish(content, text, sorted(OUT.glob(f"{bench.name}-*.svg")))
+    found.publish(content, sorted(OUT.glob(f"{bench.name}-*.svg")))
     guard.close()
     return session.status(found)

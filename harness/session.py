@@ -6,6 +6,7 @@ import datetime
 import fcntl
 import os
 import platform
+import shlex
 import subprocess
 import sys
 
@@ -26,9 +27,18 @@ def cpu_model():
     return platform.processor() or "unknown CPU"
 
 
-def describe(accel, guest, choice, rounds):
+def command(tool):
+    """What measures it again."""
+    variables = [f"{name}={shlex.quote(os.environ[name])}" for name in ("QUICK", "N", "K")
+                 if os.environ.get(name)]
+    return " ".join([*variables, sys.argv[0], shlex.join(sys.argv[1:])] if sys.argv[1:] else
+                    [*variables, "make", "-".join(dict.fromkeys(("bench", tool)))])
+
+
+def describe(tool, accel, guest, choice, rounds):
     """`guest` is the result of any guest: the kernels differ by arm only."""
     return {
+        "command": command(tool),
         "date": datetime.datetime.now(datetime.UTC)
                 .strftime("%Y-%m-%d %H:%M UTC"),
         "cpu": cpu_model(), "cores": os.cpu_count(), "accel": accel,

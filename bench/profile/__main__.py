@@ -11,6 +11,7 @@ from bench.profile import counting, report
 from harness import arms, measuring, qemu, results, selection, session
 from harness.common import LOGS, QUICK, BenchError, main, shown
 from harness.kernels import KERNELS
+from harness.report import text as report_text
 from harness.symbols import Symbols
 
 KNOWN = ("stock", "rust", "inline")
@@ -98,14 +99,13 @@ def bench():
         by_arm.setdefault(result["arm"], []).append(result)
     counted = [combined(options.workloads, each) for each in by_arm.values()]
 
-    machine = session.describe(accel, counted[0], options.arms, 1)
+    machine = session.describe("profile", accel, counted[0], options.arms, 1)
     machine.update(groups=GROUPS, siblings=SIBLINGS)
     content = found.save(report.build(counted, machine))
-    text = report.text(content)
-    print("\n" + text)
+    print("\n" + report_text(content))
     print(f"consoles: {shown(LOGS)}/profile-*.log")
     session.judge(found, content["goals"], options.arms, COMPARED)
-    found.publish(content, text)
+    found.publish(content)
     guard.close()
     return session.status(found)
 

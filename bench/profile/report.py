@@ -2,8 +2,8 @@
 """Turns the counts of `make bench-profile` into profile.json and tables."""
 
 from bench.profile.counting import ICOUNT, OPERATIONS, SIBLINGS
-from harness.goals import factor, verdict
-from harness.report import describe_host, goal_table, join, markdown
+from harness.goals import verdict
+from harness.report import goal_table, ratio, sections, table
 
 TOP = 25
 HELPER = "rust_helper_"
@@ -20,8 +20,6 @@ cache or is atomic takes longer."""
 # In ms of the time that SIBLINGS has, however many groups are passed over.
 SECTION_LIMIT = 0.1
 SECTIONS = f"""\
-## empty groups are passed over
-
 One group has all others below it, and only the last of these has memory. Processes
 reclaim from their parent at once, and then kswapd does. These are the RCU read-side
 critical sections of the iterator, which are what forbids preemption without
@@ -45,11 +43,7 @@ def totals(functions):
 
 
 def number(value):
-    return f"{value:.0f}" if value >= 1000 else f"{value:.1f}"
-
-
-def ratio(one, other):
-    return factor(one / other) if one and other else "-"
+    return round(value) if value >= 1000 else round(value, 1)
 
 
 def in_ms(instructions):
@@ -94,84 +88,66 @@ def build(results, machine):
                 totals(result["profile"][operation.name]["functions"])
                 for result in results} for operation in operations}
     iterate = SIBLINGS.operations[0].name
-    sections = {result["arm"]: {key: result["profile"][iterate][key]
-                                for key in ("counted", "sections", "longest")}
-                for result in results if iterate in measured}
+    sections_of = {result["arm"]: {key: result["profile"][iterate][key]
+                                   for key in ("counted", "sections", "longest")}
+                   for result in results if iterate in measured}
+    goals = [*instruction_goals(summary), *(section_goals(sections_of) if sections_of else ())]
+    titles = {operation.name: operation.title for operation in operations}
+    about = (f"Guests: {machine['groups']} groups, or {machine['siblings']} that are empty.\n"
+             + NOTES)
     return {
         "machine": machine, "skipped": [], "failed": [], "doubts": [],
-        "operations": {operation.name: operation.title
-                       for operation in operations},
-        "summary": summary, "sections": sections,
-        "goals": [*instruction_goals(summary),
-                  *(section_goals(sections) if sections else ())],
-        "results": results,
-    }
+        "summary": summary, "goals": goals, "results": results, **sections(
+            ("", about, {"operations": summary_table(titles, summary),
+                         "goals": goal_table(goals)}),
+            ("empty groups are passed over", SECTIONS,
+             {"siblings": section_table(sections_of)}),
+            *((title.removeprefix("- of it "), "", {name: function_table(results, name)})
+              for name, title in titles.items()))}
 
 
-def summary_table(report):
-    rows = [["operation", "arm", "instructions", "stock / arm",
-             f"calls of {HELPER}*", "atomic instructions", *CALLS]]
-    for name, title in report["operations"].items():
-        found = report["summary"][name]
-        stock = found.get("stock", {}).get("instructions")
-        for arm, total in found.items():
-            rows.append([title, arm, number(total["instructions"]),
-                         "1" if arm == "stock" else
-                         ratio(stock, total["instructions"]),
-                         number(total["helper_calls"]),
-                         number(total["atomics"]),
-                         *(f"{total[what]:.2f}" for what in CALLS)])
-    return markdown(rows)
+def summary_table(titles, summary):
+    arms = list(dict.fromkeys(arm for found in summary.values() for arm in found))
+    others = [arm for arm in arms if arm != "stock"]
+    counts = {f"calls of {HELPER}*": "helper_calls", "atomic": "atomics",
+              **{what: what for what in CALLS}}
+    rows = []
+    for name, title in titles.items():
+        found = summary[name]
+        instructions = {arm: found[arm]["instructions"] for arm in found}
+        rows.append([title, *(number(instructions[arm]) for arm in arms), *(
+            ratio(instructions["stock"] / instructions[arm])
+            if instructions.get("stock") and instructions[arm] else None for arm in others),
+            *(round(found[arm][key], 2) for key in counts.values() for arm in arms)])
+    return table(["instructions of an operation", *arms, *(f"stock / {arm}" for arm in others),
+                  *(f"{what}, {arm}" for what in counts for arm in arms)], rows)
 
 
-def section_table(report):
-    rows = [["arm", "groups returned", "RCU sections", "instructions of the longest",
-             "its time, in ms"]]
-    for arm, found in report["sections"].items():
-        rows.append([arm, *map(str, found.values()),
-                     f"{in_ms(found['longest']):.3f}"])
-    return markdown(rows)
+def section_table(found):
+    return table(["arm", "groups returned", "RCU sections", "instructions of the longest",
+                  "its time, in ms"],
+                 [[arm, *each.values(), round(in_ms(each["longest"]), 3)]
+                  for arm, each in found.items()])
 
 
-def function_table(report, name):
+def function_table(results, name):
     """Those in which most instructions are, in any arm."""
-    by_arm = {result["arm"]: result["profile"][name]["functions"]
-              for result in report["results"]}
+    by_arm = {result["arm"]: result["profile"][name]["functions"] for result in results}
     most = {}
     for functions in by_arm.values():
         for function, counts in functions.items():
             most[function] = max(counts["instructions"], most.get(function, 0))
     ranked = sorted(most, key=lambda function: (-most[function], function))
-    rows = [["function", *(f"{arm}{what}" for arm in by_arm
-                           for what in ("", ", calls"))]]
+    rows = []
     for function in ranked[:TOP]:
-        row = [f"`{function}`"]
-        for functions in by_arm.values():
-            counts = functions.get(function)
-            row += ([number(counts["instructions"]), f"{counts['calls']:.2f}"]
-                    if counts else ["-", "-"])
-        rows.append(row)
+        counts = [functions.get(function) for functions in by_arm.values()]
+        rows.append([f"`{function}`", *(figure for each in counts for figure in (
+            (number(each["instructions"]), round(each["calls"], 2)) if each
+            else (None, None)))])
     rest = ranked[TOP:]
     if rest:
-        row = [f"{len(rest)} others"]
-        for functions in by_arm.values():
-            row += [number(sum(functions[other][key] for other in rest
-                               if other in functions))
-                    for key in ("instructions", "calls")]
-        rows.append(row)
-    return markdown(rows)
-
-
-def text(report):
-    """What the terminal shows."""
-    machine = report["machine"]
-    parts = [f"{describe_host(machine)}; guests: {machine['groups']} groups, or "
-             f"{machine['siblings']} that are empty; revision "
-             f"{machine['revision']}",
-             NOTES, summary_table(report), goal_table(report["goals"])]
-    if report["sections"]:
-        parts.append(SECTIONS + "\n\n" + section_table(report))
-    for name, title in report["operations"].items():
-        parts.append(f"## {title.removeprefix('- of it ')}\n\n"
-                     + function_table(report, name))
-    return join(parts, report)
+        rows.append([f"{len(rest)} others", *(
+            number(sum(functions[other][key] for other in rest if other in functions))
+            for functions in by_arm.values() for key in ("instructions", "calls"))])
+    return table(["function", *(f"{arm}{what}" for arm in by_arm
+                                for what in ("", ", calls"))], rows)

@@ -6,7 +6,10 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from harness import common, progress, results
+from harness import common, progress, report, results
+
+
+MACHINE = dict.fromkeys(("date", "cpu", "cores", "qemu", "accel", "kernel", "clock", "rounds"))
 
 
 @pytest.fixture
@@ -50,10 +53,12 @@ def test_junit(run, tmp_path):
 
 
 def test_page_has_what_failed_first(run, tmp_path):
-    run.publish({"doubts": ["a doubt"], "results": [{"console": "log/a.log"}], "goals": [
+    run.publish({"doubts": ["a doubt"], "results": [
+        {"console": "log/a.log", "retries": 0}], "goals": [
         {"goal": "slow", "found": "2 times", "verdict": "missed", "decides": False},
-        {"goal": "fast", "found": "1 times", "verdict": "met", "decides": False}]},
-        "| a | b |\n|---|---|\n| cell | 2 |\n")
+        {"goal": "fast", "found": "1 times", "verdict": "met", "decides": False}],
+        **{key: [] for key in ("skipped", "failed")}, "machine": MACHINE, **report.sections(
+            ("Part", "it is", {"one": report.table(["a", "b"], [["cell", [2, 1, 3]]])}))})
     page = (tmp_path / "test.html").read_text()
     places = [page.index(text) for text in (
         "bad &lt;one&gt;", "a doubt", "slow", "<td>cell</td>", "All checks",

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """Writes the tables and plots of README.md and docs/*.md from docs/figures/*.json.
 
@@ -12,10 +11,11 @@ A Markdown file has, between two markers, what is written here:
 
 A JSON file has one run of a bench: revision, date, machine, rounds, the command that
 measures it again, tables, and plots. A cell is a number, or median, least and most, or
-null, or text. --check writes nothing, and fails if a file would change; it also fails
-for a table of figures outside of markers, a revision that is not in the history, a plot
-that is shown nowhere, a link to a file that does not exist, another version of Linux than
-that of patches/base, and a README of more than 150 lines.
+null, or text. --from takes a run out of build/bench/*.json, before, into the file of the
+same command, or the one that --as names. --check writes nothing, and fails if a file would
+change; it also fails for a table of figures outside of markers, a revision that is not in
+the history, a plot that is shown nowhere, a link to a file that does not exist, another
+version of Linux than that of patches/base, and a README of more than 150 lines.
 """
 
 import argparse
@@ -24,12 +24,14 @@ import json
 import math
 import pathlib
 import re
-import subprocess
 import sys
 import textwrap
 import tomllib
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+from harness.common import ROOT, BenchError, main
+from harness.report import markdown, shown
+from harness.revision import git
+
 DOCS = ROOT / "docs"
 FIGURES = DOCS / "figures"
 QUOTED = FIGURES / "quoted.toml"
@@ -53,10 +55,6 @@ UNIT_BYTES = 1032
 MIB = 1 << 20
 
 
-class FiguresError(Exception):
-    """What is wrong, and where."""
-
-
 class Number(str):
     """A number, as it is written in the file."""
     __slots__ = ()
@@ -70,31 +68,8 @@ class Number(str):
         return f"{value:.{max(places, 0)}f}"
 
 
-def shown(cell):
-    """A cell as text."""
-    if cell is None:
-        return "-"
-    if isinstance(cell, list):
-        median, least, most = map(str, cell)
-        return f"{median} ({least} to {most})"
-    return str(cell)
-
-
 def wrapped(text):
     return textwrap.wrap(text, 92, break_on_hyphens=False)
-
-
-def aligned(columns, rows):
-    """The lines of a Markdown table: names at the left, figures at the right."""
-    cells = [[shown(cell) for cell in row] for row in (columns, *rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
-    for number, row in enumerate(cells):
-        yield "| " + " | ".join(
-            cell.rjust(width) if column else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(row, widths))) + " |"
-        if not number:
-            yield "| " + " | ".join(rule) + " |"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -120,12 +95,11 @@ class Run:
 
     def table(self, name):
         if name not in self.tables:
-            raise FiguresError(f"docs/figures/{self.name}.json has no table {name!r}")
+            raise BenchError(f"docs/figures/{self.name}.json has no table {name!r}")
         return self.tables[name]
 
     def lines(self, name):
-        table = self.table(name)
-        yield from aligned(table["columns"], table["rows"])
+        yield from markdown(**self.table(name)).splitlines()
         yield ""
         yield f"`{self.command}`, revision {self.revision}, {self.date}."
 
@@ -134,7 +108,7 @@ class Run:
         rows = self.table(table)["rows"]
         at = [number for number, cells in enumerate(rows) if cells[0] == label]
         if len(at) != 1 or at[0] + below >= len(rows):
-            raise FiguresError(f"docs/figures/{self.name}.json, table {table!r}, has "
+            raise BenchError(f"docs/figures/{self.name}.json, table {table!r}, has "
                                f"{len(at)} rows {label!r}")
         return rows[at[0] + below]
 
@@ -142,7 +116,7 @@ class Run:
         """The figure that a quotation is of."""
         columns = self.table(table)["columns"]
         if column not in columns:
-            raise FiguresError(f"docs/figures/{self.name}.json, table {table!r}, has no "
+            raise BenchError(f"docs/figures/{self.name}.json, table {table!r}, has no "
                                f"column {column!r}")
         return row[columns.index(column)]
 
@@ -154,16 +128,50 @@ def load(path):
                              parse_float=Number, parse_int=Number)
         run = Run(path.stem, **content)
     except (ValueError, TypeError) as error:
-        raise FiguresError(f"docs/figures/{path.name}: {error}") from error
+        raise BenchError(f"docs/figures/{path.name}: {error}") from error
     for field in ("revision", "date", "machine", "rounds", "command"):
         if not getattr(run, field):
-            raise FiguresError(f"docs/figures/{path.name}: {field} is empty")
+            raise BenchError(f"docs/figures/{path.name}: {field} is empty")
     for name, table in run.tables.items():
         for row in table["rows"]:
             if len(row) != len(table["columns"]):
-                raise FiguresError(f"docs/figures/{path.name}, table {name!r}: the row "
+                raise BenchError(f"docs/figures/{path.name}, table {name!r}: the row "
                                    f"{row[0]!r} has {len(row)} cells")
     return run
+
+
+def written(fields, tables):
+    """The text of such a file, with a row on each line."""
+    texts = []
+    for name, table in tables.items():
+        rows = ",\n".join(f"    {json.dumps(row, ensure_ascii=False)}" for row in table["rows"])
+        texts.append(f'  {json.dumps(name)}: {{\n   "columns": {json.dumps(table["columns"])},\n'
+                     f'   "rows": [\n{rows}\n   ]\n  }}')
+    head = json.dumps(fields, indent=1, ensure_ascii=False).removesuffix("\n}")
+    return f'{head},\n "tables": {{\n' + ",\n".join(texts) + "\n }\n}\n"
+
+
+def take(path, name, runs):
+    """Writes what a bench found to docs/figures/."""
+    content = json.loads(path.read_text(encoding="utf-8"))
+    machine = content["machine"]
+    same = [run for run in runs.values() if run.command == machine["command"]]
+    if content["uncommitted"]:
+        raise BenchError(f"{path}: it was measured with changes that are not committed")
+    if not name and not same:
+        raise BenchError(f"no file in docs/figures/ has the command \"{machine['command']}\": "
+                         "say AS=NAME")
+    name = name or same[0].name
+    text = written({
+        "revision": content["revision"][:7], "date": content["date"][:10],
+        "machine": f"{machine['cpu']}, {machine['cores']} CPUs; QEMU "
+                   f"{re.search('[0-9.]+', machine['qemu'])[0]} under "
+                   f"{machine['accel'].upper()}; Linux {machine['kernel']}, "
+                   f"clock {machine['clock']}.",
+        "rounds": machine["rounds"], "command": machine["command"],
+        "plots": runs[name].plots if name in runs else {}}, content["tables"])
+    (FIGURES / f"{name}.json").write_text(text, encoding="utf-8")
+    print(f"written: docs/figures/{name}.json")
 
 
 def unit(row):
@@ -172,20 +180,11 @@ def unit(row):
     return " " + parts[1] if len(parts) > 1 and re.fullmatch(r"[a-zA-Z/]+", parts[1]) else ""
 
 
-def with_unit(cell, text):
-    if cell is None:
-        return "-"
-    if isinstance(cell, list):
-        median, least, most = map(str, cell)
-        return f"{median}{text} ({least} to {most})"
-    return f"{cell}{text}"
-
-
 def quoted_row(row, columns, runs):
     """Label, figures, and the command and revision that they come from."""
     name, table = row["from"].split()
     if name not in runs:
-        raise FiguresError(f"quoted.toml: there is no docs/figures/{name}.json")
+        raise BenchError(f"quoted.toml: there is no docs/figures/{name}.json")
     run = runs[name]
     source = run.row(table, row["row"], row.get("below", 0))
     yield row["label"]
@@ -193,19 +192,19 @@ def quoted_row(row, columns, runs):
         cell = run.cell(table, source, column) if column else None
         if isinstance(cell, list) and not row.get("range", "/" in column):
             cell = cell[0]
-        yield with_unit(cell, "" if "/" in column else unit(source[0]))
+        yield shown(cell, "" if "/" in column else unit(source[0]))
     yield f"`{run.command}`, {run.revision}"
 
 
 def quoted(name, spec, runs):
     """Rows of several runs, by quoted.toml."""
     if name not in spec:
-        raise FiguresError(f"quoted.toml has no table {name!r}")
+        raise BenchError(f"quoted.toml has no table {name!r}")
     table = spec[name]
     if "maps" in table:
         return list(map_cost(table["maps"]))
     rows = [list(quoted_row(row, table["columns"], runs)) for row in table["rows"]]
-    return list(aligned([table["title"], *table["heads"], "command, revision"], rows))
+    return markdown([table["title"], *table["heads"], "command, revision"], rows).splitlines()
 
 
 def map_cost(rows):
@@ -214,10 +213,10 @@ def map_cost(rows):
         size = -(-ids // IDS_PER_UNIT) * UNIT_BYTES * memcgs * nodes / MIB
         return f"{size:,.0f} MiB" if size < 1024 else f"{size / 1024:.1f} GiB"
 
-    yield from aligned(
+    yield from markdown(
         ["memcgs", "shrinker ids", "1 node", "2 nodes", "8 nodes"],
         [[f"{memcgs:,}", f"{ids:,}", *(cost(memcgs, ids, nodes) for nodes in (1, 2, 8))]
-         for memcgs, ids in rows])
+         for memcgs, ids in rows]).splitlines()
     yield ""
     yield f"Computed from the formula by `make docs-figures`; Linux {BASE}."
 
@@ -228,11 +227,11 @@ def plot(name, runs):
         if name in run.plots:
             sentence = run.plots[name]
             if not sentence:
-                raise FiguresError(f"docs/figures/{run.name}.json says nothing of {name}")
+                raise BenchError(f"docs/figures/{run.name}.json says nothing of {name}")
             return [f"![{name}]({{docs}}{name})", "",
                     *wrapped(f"{sentence} (`{run.command}`, revision {run.revision}, "
                              f"{run.date}.)")]
-    raise FiguresError(f"no file in docs/figures/ has the plot {name}")
+    raise BenchError(f"no file in docs/figures/ has the plot {name}")
 
 
 def generated(marker, runs, spec):
@@ -243,7 +242,7 @@ def generated(marker, runs, spec):
     if kind == "plot":
         return plot(rest, runs)
     if kind not in runs:
-        raise FiguresError(f"there is no docs/figures/{kind}.json")
+        raise BenchError(f"there is no docs/figures/{kind}.json")
     return list(runs[kind].lines(rest) if rest else runs[kind].where())
 
 
@@ -253,7 +252,7 @@ def rewritten(path, runs, spec):
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         begin = BEGIN.match(line)
         if begin and marker:
-            raise FiguresError(f"{path.relative_to(ROOT)}:{number}: the markers of line "
+            raise BenchError(f"{path.relative_to(ROOT)}:{number}: the markers of line "
                                f"{loose} have no end")
         if begin:
             marker, loose = begin[1], number
@@ -264,32 +263,27 @@ def rewritten(path, runs, spec):
                 plots.add(marker.split()[1])
         elif line == END:
             if not marker:
-                raise FiguresError(f"{path.relative_to(ROOT)}:{number}: an end of no marker")
+                raise BenchError(f"{path.relative_to(ROOT)}:{number}: an end of no marker")
             marker = None
         if not marker:
             if FIGURE.search(line) and line.startswith("|"):
-                raise FiguresError(
+                raise BenchError(
                     f"{path.relative_to(ROOT)}:{number}: a table of figures that names no "
                     "revision: put them into docs/figures/ and use markers")
             lines.append(line)
     if marker:
-        raise FiguresError(f"{path.relative_to(ROOT)}: the markers of line {loose} have no end")
+        raise BenchError(f"{path.relative_to(ROOT)}: the markers of line {loose} have no end")
     return "\n".join(lines) + "\n", plots
-
-
-def git(*arguments):
-    return subprocess.run(["git", "-C", str(ROOT), *arguments], check=False,
-                          capture_output=True, text=True)
 
 
 def history():
     """Whether all of it is here: a copy without .git, or a shallow clone, has none."""
-    return git("rev-parse", "--is-shallow-repository").stdout.strip() == "false"
+    return git("rev-parse", "--is-shallow-repository") == "false"
 
 
 def wrong_revisions(runs):
     for run in runs.values():
-        if git("merge-base", "--is-ancestor", run.revision, "HEAD").returncode:
+        if git("merge-base", run.revision, "HEAD") != git("rev-parse", run.revision):
             yield (f"docs/figures/{run.name}.json: revision {run.revision} is not in the "
                    "history")
 
@@ -316,13 +310,24 @@ def wrong_versions():
                 yield f"{path.relative_to(ROOT)}: Linux {version}, and not {BASE}"
 
 
+def load_all():
+    return {path.stem: load(path) for path in sorted(FIGURES.glob("*.json"))}
+
+
 def run_all():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing; fail instead")
-    check = parser.parse_args().check
+    parser.add_argument("--from", metavar="FILE", dest="source", type=pathlib.Path,
+                        help="take the results of this run")
+    parser.add_argument("--as", metavar="NAME", dest="name", help="to docs/figures/NAME.json")
+    options = parser.parse_args()
+    check = options.check
 
-    runs = {path.stem: load(path) for path in sorted(FIGURES.glob("*.json"))}
+    runs = load_all()
+    if options.source:
+        take(options.source, options.name, runs)
+        runs = load_all()
     spec = tomllib.loads(QUOTED.read_text(encoding="utf-8"))
     files = [*sorted(ROOT.glob("*.md")), *sorted(DOCS.glob("*.md"))]
     wrong, seen = [], set()
@@ -353,8 +358,4 @@ def run_all():
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(run_all())
-    except FiguresError as error:
-        print(f"docs-figures: error: {error}", file=sys.stderr)
-        sys.exit(1)
+    main(run_all)

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Shows that what a bench found gets into docs/figures/ as it is shown there."""
+
+import json
+
+import pytest
+
+from harness import figures
+from harness.common import BenchError
+
+MACHINE = {"command": "make bench-it", "cpu": "a CPU", "cores": 2, "accel": "tcg",
+           "qemu": "QEMU emulator version 7.2.22 (Debian 1)", "kernel": "7.3.4",
+           "clock": "tsc", "rounds": 3}
+TABLE = {"columns": ["", "stock", "stock / rust"],
+         "rows": [["a \"b\" [c], ms", [12.5, 9.0, 1000], None]]}
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.setattr(figures, "FIGURES", tmp_path)
+
+    def write(**changed):
+        path = tmp_path / "run.of"
+        path.write_text(json.dumps({
+            "revision": "0123456789ab", "date": "2026-11-23 00:02 UTC", "uncommitted": [],
+            "machine": MACHINE, "tables": {"one": TABLE}, **changed}))
+        return path
+    return write
+
+
+def test_a_new_file_and_the_one_of_the_same_command(run):
+    figures.take(run(), "name", {})
+    runs = figures.load_all()
+    assert "12.5 (9.0 to 1000)" in "".join(runs["name"].lines("one"))
+    assert "QEMU 7.2.22 under TCG" in runs["name"].machine
+    figures.take(run(date="2027-01-01 00:00 UTC"), None, runs)
+    assert figures.load_all()["name"].date == "2027-01-01"
+
+
+@pytest.mark.parametrize("changed", [{}, {"uncommitted": ["a"]}])
+def test_what_is_refused(run, changed):
+    with pytest.raises(BenchError):
+        figures.take(run(**changed), "name" if changed else None, {})
