@@ -11,7 +11,8 @@ import statistics
 
 from harness import scenario_bench
 from harness.common import BenchError, main
-from harness.goals import maps, maps_by_size, no_more, not_slower, ratio_goal, verdict
+from harness.goals import (
+    at_least, goal, maps, maps_by_size, no_more, not_slower, ratio_goal)
 from harness.scenario import Case, Scenario, named
 from harness.stats import MEMORY, calls, ms
 
@@ -64,32 +65,24 @@ def exponent(table, arm, cases):
 
 
 def linear(table, cases):
-    slope, stock = (exponent(table, arm, cases) for arm in ("rust", "stock"))
-    return {"goal": f"from N = {LINEAR_FROM}: drop_caches 2 close to linear in N "
-                    f"(below N^{LINEAR})", "decides": False,
-            "found": "-" if slope is None or stock is None else
-                     f"N^{slope:.2f} (stock: N^{stock:.2f})",
-            "verdict": verdict(slope, slope is not None and slope < LINEAR)}
-
-
-def each_called(table, at, n):
-    found = table.spread("exhaustive", at, "calls")
-    return {"goal": f"{at}: without maps each shrinker is called for each group, "
-                    f"{n * n} times or more", "decides": True,
-            "found": "-" if not found else f"{found['min']:.0f} calls",
-            "verdict": verdict(found, found and found["min"] >= n * n)}
+    slopes = [exponent(table, arm, cases) for arm in ("rust", "stock")]
+    return goal(f"from N = {LINEAR_FROM}: drop_caches 2 close to linear in N (below N^{LINEAR})",
+                None if None in slopes else slopes,
+                lambda slopes: f"N^{slopes[0]:.2f} (stock: N^{slopes[1]:.2f})",
+                lambda slopes: slopes[0] < LINEAR, False)
 
 
 def drops_goals(table, cases):
-    found = []
     for case in cases:
         at = case.label
-        found.append(no_more(table, at, f"{at}: calls of do_shrink_slab in an idle "
-                             "drop_caches", "calls", "calls"))
+        yield no_more(table, at, f"{at}: calls of do_shrink_slab in an idle drop_caches",
+                      "calls", "calls")
         if table.has("exhaustive", at):
-            found.append(each_called(table, at, case.n))
+            yield at_least(table, at, f"{at}: without maps each shrinker is called for each "
+                           f"group, {case.n ** 2} times or more", "calls", case.n ** 2,
+                           "exhaustive")
         if case.n == N:
-            found += [
+            yield from (
                 *(ratio_goal(table, at, f"{at}: {what} at least 12 times faster", metric,
                              12, "faster") for what, metric in (
                     ("idle drop_caches 2", "idle2"),
@@ -99,18 +92,15 @@ def drops_goals(table, cases):
                 ratio_goal(table, at, f"{at}: mounting faster (stock grows its maps)",
                            "mount", 1.0, "faster"),
                 not_slower(table, at, f"{at}: first drop_caches 3 (real work) not slower",
-                           "first3")]
-    return found
+                           "first3"))
 
 
 def maps_goals(table, cases):
-    found = []
     for case in cases:
-        found += maps_by_size(table, case.label, case.n)
+        yield from maps_by_size(table, case.label, case.n)
         if case.n == N:
-            found.append(maps(table, case.label, f"{case.label}: memory for shrinker "
-                              "maps at least 20 times smaller", 20))
-    return found
+            yield maps(table, case.label, f"{case.label}: memory for shrinker maps at least 20 "
+                       "times smaller", 20)
 
 
 def doubts(result):

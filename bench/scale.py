@@ -14,10 +14,9 @@ import math
 from harness import scenario_bench
 from harness.common import main
 from harness.goals import (
-    at_least, at_most, factor, maps, maps_by_size, noise_text, noisy, not_slower, ratio_goal,
-    verdict)
-from harness.scenario import (
-    Case, Scenario, below, median, named, one_of, over, per, series)
+    at_least, at_most, below, factor, goal, maps, maps_by_size, noise_text, noisy, not_slower,
+    ratio_goal)
+from harness.scenario import Case, Scenario, median, named, one_of, over, per, series
 from harness.stats import MEMORY, calls, ms
 
 # What the 2018 series reported over its own predecessor.
@@ -54,35 +53,30 @@ def idle_cases(quick):
 
 
 def idle_goals(table, cases):
-    found = [at_most(table, case.label, f"{case.label}: calls of do_shrink_slab",
-                     "calls", IDLE_CALLS, "calls") for case in cases]
-    found += [below(table, case.label, f"{case.label}: drop_caches 2 against "
-                   "one group in the same guest", "over_one", IDLE_FACTOR,
-                   "times")
-             for case in cases]
-    return found + [
-        ratio_goal(table, case.label, f"{case.label}: idle drop_caches 2 at "
-                   f"least {SERIES_FACTOR} times faster", "idle",
-                   SERIES_FACTOR, "faster")
-        for case in cases if case.n == 4000 and case.line == "flat"]
+    for case in cases:
+        yield at_most(table, case.label, f"{case.label}: calls of do_shrink_slab", "calls",
+                      IDLE_CALLS, "calls")
+    for case in cases:
+        yield below(table, case.label, f"{case.label}: drop_caches 2 against one group in the "
+                    "same guest", "over_one", IDLE_FACTOR, "times")
+    for case in cases:
+        if case.n == 4000 and case.line == "flat":
+            yield ratio_goal(table, case.label, f"{case.label}: idle drop_caches 2 at least "
+                             f"{SERIES_FACTOR} times faster", "idle", SERIES_FACTOR, "faster")
 
 
 def maps_goals(table, cases):
-    found = []
     for case in cases:
-        if case.line == "flat":
-            found += maps_by_size(table, case.label, case.n)
-        else:
+        at = case.label
+        if case.line != "flat":
             # The groups above have maps, too.
-            found.append(maps(table, case.label, f"{case.label}: memory for "
-                              "shrinker maps smaller than on stock", 1))
-        if case.line == "flat" and case.n == 4000:
-            found.append(maps(table, case.label, f"{case.label}: memory for "
-                              "shrinker maps at most 1/30 of stock", 30))
-        if case.line == "flat" and case.n == 16000:
-            found.append(at_most(table, case.label, f"{case.label}: memory for "
-                                 "shrinker maps", "maps", 64, "MiB"))
-    return found
+            yield maps(table, at, f"{at}: memory for shrinker maps smaller than on stock", 1)
+            continue
+        yield from maps_by_size(table, at, case.n)
+        if case.n == 4000:
+            yield maps(table, at, f"{at}: memory for shrinker maps at most 1/30 of stock", 30)
+        if case.n == 16000:
+            yield at_most(table, at, f"{at}: memory for shrinker maps", "maps", 64, "MiB")
 
 
 # 2. Some groups have an object.
@@ -151,11 +145,9 @@ def busy_goals(table, cases):
                  f"drop_caches 2 grows nowhere faster than k",
          "found": "-" if slope is None else f"k^{slope:.2f}{noise_text(noise)}",
          "decides": False, "verdict": noisy(slope, PROPORTIONAL, noise)},
-        {"goal": f"N = {n}: k = 1 adds at most {ONE_SHARE} times what each "
-                 f"group adds at k = {n}",
-         "found": "-" if share is None else f"{factor(share)} times",
-         "decides": False,
-         "verdict": verdict(share, share is not None and share <= ONE_SHARE)}]
+        goal(f"N = {n}: k = 1 adds at most {ONE_SHARE} times what each group adds at k = {n}",
+             share, lambda share: f"{factor(share)} times", lambda share: share <= ONE_SHARE,
+             False)]
 
 
 # 4. Containers on many nodes.

@@ -10,8 +10,8 @@ are visited, decides; see goals.py.
 
 from harness import scenario_bench, soft_limit_guest
 from harness.common import QUICK, main
-from harness.goals import at_least, at_most, not_slower
-from harness.scenario import Case, Scenario, below, median, mib, named, over
+from harness.goals import at_least, at_most, below, not_slower
+from harness.scenario import Case, Scenario, median, mib, named, over
 
 LRUS = (("classic", "classic LRU"), ("mglru", "MGLRU"))
 # Kernels that take nothing but file pages still swap a few of their own.
@@ -48,16 +48,13 @@ def eater_cases(quick):
 
 
 def eater_goals(table, cases):
-    found = []
     for case in cases:
-        found.append(below(table, case.label, f"{case.label}: swap of the eater "
-                           "with soft limits", "swap_peak", SWAP_LEFT, "MiB",
-                           "on"))
-        found.append(not_slower(table, case.label, f"{case.label}: it is not "
-                                "slower", "streamed", arm="on"))
-        found.append(looks(table, case.label))
-        found += no_kills(table, case.label)
-    return found
+        at = case.label
+        yield below(table, at, f"{at}: swap of the eater with soft limits", "swap_peak",
+                    SWAP_LEFT, "MiB", "on")
+        yield not_slower(table, at, f"{at}: it is not slower", "streamed", arm="on")
+        yield looks(table, at)
+        yield from no_kills(table, at)
 
 
 # 2. Loads that need all of the memory.
@@ -72,20 +69,17 @@ def load_cases(quick):
 
 
 def load_goals(table, cases):
-    found = []
     for case in cases:
-        found += no_kills(table, case.label)
-        if "unset" not in case.label:
-            found.append(looks(table, case.label))
+        at = case.label
+        yield from no_kills(table, at)
+        if "unset" not in at:
+            yield looks(table, at)
             continue
-        found.append(at_most(table, case.label, f"{case.label}: first passes, "
-                             "where no group can be in excess", "passes", 0,
-                             "of them", "on"))
-        found += [not_slower(table, case.label, f"{case.label}: not slower",
-                             metric, word, "on")
-                  for metric, word in (("elapsed", "the time of stock"),
-                                       ("system", "the system time of stock"))]
-    return found
+        yield at_most(table, at, f"{at}: first passes, where no group can be in excess",
+                      "passes", 0, "of them", "on")
+        for metric, word in (("elapsed", "the time of stock"),
+                             ("system", "the system time of stock")):
+            yield not_slower(table, at, f"{at}: not slower", metric, word, "on")
 
 
 # 3. Empty groups beside the writer.
@@ -106,14 +100,13 @@ def empty_cases(quick):
 
 
 def empty_goals(table, cases):
-    found = []
     for case in cases:
-        found.append(below(table, case.label, f"{case.label}: system time against "
-                           "none", "over_none", FLAT, "times", "on"))
-        found.append(at_most(table, case.label, f"{case.label}: groups visited "
-                             "against none", "visited", VISITED, "times", "on"))
-        found += no_kills(table, case.label)
-    return found
+        at = case.label
+        yield below(table, at, f"{at}: system time against none", "over_none", FLAT, "times",
+                    "on")
+        yield at_most(table, at, f"{at}: groups visited against none", "visited", VISITED,
+                      "times", "on")
+        yield from no_kills(table, at)
 
 
 # First passes of reclaim are over groups in excess; stock has none.

@@ -50,15 +50,12 @@ def beside_cases(quick):
 
 
 def beside_goals(table, cases):
-    found = []
     for case in cases:
         for metric, what in (("reclaim_attacked", "memory.reclaim"),
                              ("drop_attacked", "drop_caches"),
                              ("come_and_go_attacked", "a group and a mount")):
-            found.append(not_slower(
-                table, case.label, f"{case.label}: {what} beside the container "
-                "not slower than on stock", metric))
-    return found
+            yield not_slower(table, case.label, f"{case.label}: {what} beside the container "
+                             "not slower than on stock", metric)
 
 
 def times_of(what, title):
@@ -92,15 +89,12 @@ def pay_cases(quick):
 
 
 def pay_goals(table, cases):
-    found = []
     for case in cases:
-        found.append(at_most(table, case.label, f"{case.label}: of what is "
-                             "charged, what the maps add uncharged", "share",
-                             SHARE, "of it"))
-        found.append(ratio_goal(table, case.label, f"{case.label}: maps not "
-                                "larger than on stock", "maps_all", 1.0,
-                                "smaller", decides=True))
-    return found
+        at = case.label
+        yield at_most(table, at, f"{at}: of what is charged, what the maps add uncharged",
+                      "share", SHARE, "of it")
+        yield ratio_goal(table, at, f"{at}: maps not larger than on stock", "maps_all", 1.0,
+                         "smaller", decides=True)
 
 
 # 3. At the limit.

@@ -31,55 +31,49 @@ def spread_text(found, unit):
            f"({factor(found['min'])} to {factor(found['max'])})"
 
 
-def times(ratio, word):
-    return "-" if ratio is None else spread_text(ratio, f"times {word}")
+def goal(text, figure, found, met, decides=True):
+    """`figure` is what is judged, or None if it was not measured; `found` and `met` say of it
+    how it is shown, and whether it is as expected."""
+    return {"goal": text, "decides": decides, "found": "-" if figure is None else found(figure),
+            "verdict": verdict(figure, figure is not None and met(figure))}
 
 
 def ratio_goal(table, at, text, metric, least, word, arm="rust", decides=False):
     """Stock's figure is at least `least` times that of rust, at this size."""
-    ratio = table.ratio("stock", arm, at, metric)
-    value = ratio and ratio["min" if decides else "median"]
-    return {"goal": text, "found": times(ratio, word), "decides": decides,
-            "verdict": verdict(ratio, ratio and value >= least)}
+    return goal(text, table.ratio("stock", arm, at, metric),
+                lambda ratio: spread_text(ratio, f"times {word}"),
+                lambda ratio: ratio["min" if decides else "median"] >= least, decides)
 
 
 def at_most(table, at, text, metric, most, unit, arm="rust"):
     """A goal for one arm alone, which decides."""
-    found = table.spread(arm, at, metric)
-    return {"goal": f"{text}: at most {most:g} {unit}", "decides": True,
-            "found": "-" if found is None else spread_text(found, unit),
-            "verdict": verdict(found, found and found["max"] <= most)}
+    return goal(f"{text}: at most {most:g} {unit}", table.spread(arm, at, metric),
+                lambda spread: spread_text(spread, unit), lambda spread: spread["max"] <= most)
 
 
 def at_least(table, at, text, metric, least, arm="rust"):
     """Of what must have been at work, or done; it decides."""
-    found = table.spread(arm, at, metric)
-    return {"goal": text, "decides": True,
-            "found": "-" if not found else f"{found['min']:g} to {found['max']:g}",
-            "verdict": verdict(found, found and found["min"] >= least)}
+    return goal(text, table.spread(arm, at, metric),
+                lambda spread: f"{spread['min']:g} to {spread['max']:g}",
+                lambda spread: spread["min"] >= least)
 
 
 def no_more(table, at, text, metric, unit, arm="rust"):
     """Not more than on stock. What else goes on in a guest adds to counts, so the
     least of each arm is what they are."""
-    ours, stock = (table.spread(name, at, metric) for name in (arm, "stock"))
-    both = ours and stock
-    return {"goal": f"{text}: no more than on stock", "decides": True,
-            "found": f"{ours['min']:.0f} {unit}, {stock['min']:.0f} on stock"
-                     if both else "-",
-            "verdict": verdict(both or None, both and
-                               ours["min"] <= stock["min"])}
+    both = [table.spread(name, at, metric) for name in (arm, "stock")]
+    return goal(f"{text}: no more than on stock", both if all(both) else None,
+                lambda both: f"{both[0]['min']:.0f} {unit}, {both[1]['min']:.0f} on stock",
+                lambda both: both[0]["min"] <= both[1]["min"])
 
 
 def maps(table, at, text, least):
     """Rust's maps may take nothing at all, and have no ratio then."""
-    goal = ratio_goal(table, at, text, "maps", least, "smaller", decides=True)
-    stock = table.spread("stock", at, "maps")
-    rust = table.spread("rust", at, "maps")
+    stock, rust = (table.spread(arm, at, "maps") for arm in ("stock", "rust"))
     if stock and rust and rust["max"] <= 0 < stock["min"]:
-        goal["found"] = f"{rust['median']:.2f} MiB against {stock['median']:.1f}"
-        goal["verdict"] = MET
-    return goal
+        return goal(text, rust, lambda _: f"{rust['median']:.2f} MiB against "
+                    f"{stock['median']:.1f}", lambda _: True)
+    return ratio_goal(table, at, text, "maps", least, "smaller", decides=True)
 
 
 def maps_by_size(table, at, n):
@@ -106,13 +100,24 @@ def noise_text(noise):
     return "" if noise is None else f"; noise: {factor(noise)} times"
 
 
+def time_goal(text, spread, unit, limit, noise):
+    """It is reported only."""
+    return {"goal": text, "decides": False,
+            "found": "-" if spread is None else spread_text(spread, unit) + noise_text(noise),
+            "verdict": noisy(spread and spread["median"], limit, noise)}
+
+
 def not_slower(table, at, text, metric, word="the time of stock", arm="rust",
                limit=1.0):
     """At most `limit` times that of stock, which noise may add to."""
-    ratio, noise = table.ratio(arm, "stock", at, metric), table.noise(at, metric)
-    return {"goal": text, "decides": False,
-            "found": times(ratio, word) + noise_text(noise),
-            "verdict": noisy(ratio and ratio["median"], limit, noise)}
+    return time_goal(text, table.ratio(arm, "stock", at, metric), f"times {word}", limit,
+                     table.noise(at, metric))
+
+
+def below(table, at, text, metric, limit, unit, arm="rust"):
+    """A goal for a time, or what depends on it, of one arm alone."""
+    return time_goal(f"{text}: at most {limit:g} {unit}", table.spread(arm, at, metric), unit,
+                     limit, table.noise(at, metric))
 
 
 def deciding(found, choice, compared):

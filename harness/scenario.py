@@ -6,7 +6,6 @@ import dataclasses
 import statistics
 from collections.abc import Callable
 
-from harness.goals import noise_text, noisy, spread_text
 from harness.stats import MIB
 
 
@@ -76,15 +75,6 @@ def over(above, below):
             return None
         return statistics.median(one) / statistics.median(other)
     return value
-
-
-def below(table, case, name, metric, limit, unit, arm="rust"):
-    """A goal for a time, or what depends on it, of one arm alone."""
-    found, noise = table.spread(arm, case, metric), table.noise(case, metric)
-    return {"goal": f"{name}: at most {limit:g} {unit}", "decides": False,
-            "found": "-" if found is None else
-                     spread_text(found, unit) + noise_text(noise),
-            "verdict": noisy(found and found["median"], limit, noise)}
 
 
 def named(scenarios):

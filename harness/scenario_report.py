@@ -75,7 +75,7 @@ def build(measured, machine, options, notes):
                                    "memory_mib": case.memory}
                       for case in cases},
             "plot": scenario.plot, "plotted": scenario.plotted,
-            "goals": scenario.goals(figures, cases) if cases else [],
+            "goals": list(scenario.goals(figures, cases)) if cases else [],
             "summary": summarize(figures),
         }
         shown.append((f"{scenario.title} ({scenario.name})", scenario.about,

@@ -2,7 +2,7 @@
 """Turns the counts of `make bench-profile` into profile.json and tables."""
 
 from bench.profile.counting import ICOUNT, OPERATIONS, SIBLINGS
-from harness.goals import verdict
+from harness.goals import goal
 from harness.report import goal_table, ratio, sections, table
 
 TOP = 25
@@ -50,32 +50,22 @@ def in_ms(instructions):
     return (instructions << ICOUNT) / 1e6
 
 
-def section_goals(sections):
-    found = sections.get("rust")
-    longest = in_ms(found["longest"]) if found else None
-    return [{"goal": "no RCU section of the iterator takes longer than "
-                     f"{SECTION_LIMIT} ms of the guest's time", "decides": True,
-             "found": "-" if longest is None else f"{longest:.3f} ms",
-             "verdict": verdict(longest, found and longest <= SECTION_LIMIT)}]
+def section_goal(found):
+    return goal(f"no RCU section of the iterator takes longer than {SECTION_LIMIT} ms of the "
+                "guest's time", in_ms(found["longest"]) if found else None,
+                lambda longest: f"{longest:.3f} ms", lambda longest: longest <= SECTION_LIMIT)
 
 
-def instruction_goals(summary):
+def instruction_goals(titles, summary):
     """Instructions are the same in each run, but for a few in a thousand: these
     decide."""
-    found = []
-    for name, limit in LIMITS.items():
-        if name not in summary:
-            continue
+    for name in filter(titles.get, LIMITS):
         stock, rust = (summary[name].get(arm, {}).get("instructions")
                        for arm in ("stock", "rust"))
-        times = rust / stock if stock and rust else None
-        title = next(operation.title for operation in OPERATIONS
-                     if operation.name == name)
-        found.append({"goal": f"{title}: at most {limit} times the instructions "
-                              "of stock", "decides": True,
-                      "found": "-" if times is None else f"{times:.3f} times",
-                      "verdict": verdict(times, times and times <= limit)})
-    return found
+        yield goal(f"{titles[name]}: at most {LIMITS[name]} times the instructions of stock",
+                   rust / stock if stock and rust else None,
+                   lambda times: f"{times:.3f} times",
+                   lambda times, limit=LIMITS[name]: times <= limit)
 
 
 def build(results, machine):
@@ -91,8 +81,9 @@ def build(results, machine):
     sections_of = {result["arm"]: {key: result["profile"][iterate][key]
                                    for key in ("counted", "sections", "longest")}
                    for result in results if iterate in measured}
-    goals = [*instruction_goals(summary), *(section_goals(sections_of) if sections_of else ())]
     titles = {operation.name: operation.title for operation in operations}
+    goals = [*instruction_goals(titles, summary),
+             *([section_goal(sections_of.get("rust"))] if sections_of else ())]
     about = (f"Guests: {machine['groups']} groups, or {machine['siblings']} that are empty.\n"
              + NOTES)
     return {
