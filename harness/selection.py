@@ -3,6 +3,7 @@
 contain, joined by "and", "or", "not" and parentheses. Words with blanks are quoted."""
 
 import argparse
+import ast
 import os
 import re
 import sys
@@ -12,36 +13,24 @@ from harness.common import BenchError, main
 # Quoted, an operator or a parenthesis, or a plain word.
 TOKEN = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([()]|(?:and|or|not)\b(?![^\s()"']))"""
                    r"""|([^\s()"']+))""")
-# To Python, a call or a tuple.
-NO_EXPRESSION = re.compile(r"[\d)] \(|\( \)")
+# Of Python, of which an expression is made: no call, and no tuple.
+ALLOWED = (ast.Expression, ast.BoolOp, ast.boolop, ast.UnaryOp, ast.Not, ast.Compare, ast.In,
+           ast.Constant, ast.Name, ast.Load)
 
 
-class Expression:
-    """Whether a name matches is what it returns when called. To Python, the words are
-    variables."""
-
-    def __init__(self, text):
-        self.words, found, at = [], [], 0
-        wrong = BenchError(f"-k: \"{text}\" is no expression, such as "
-                           "\"v1 and not (mglru or 'no memory')\"")
-        while text[at:].strip():
-            match = TOKEN.match(text, at)
-            if not match:
-                raise wrong
-            at = match.end()
-            if not match[3]:
-                self.words.append((match[1] or match[2] or match[4] or "").lower())
-            found.append(match[3] or f"w{len(self.words) - 1}")
-        try:
-            self.code = compile(" ".join(found) or "True", "-k", "eval")
-        except SyntaxError:
-            raise wrong from None
-        if NO_EXPRESSION.search(" ".join(found)):
-            raise wrong
-
-    def __call__(self, name):
-        return eval(self.code, {f"w{number}": word in name.lower()
-                                for number, word in enumerate(self.words)})
+def expression(text):
+    """A function that says whether a name matches."""
+    python = TOKEN.sub(lambda match: f" {match[3]} " if match[3] else
+                       f" {(match[1] or match[2] or match[4] or '').lower()!r} in name ", text)
+    try:
+        tree = ast.parse(python.strip() or "True", mode="eval")
+    except SyntaxError:
+        tree = ast.parse("()")
+    if not all(isinstance(node, ALLOWED) for node in ast.walk(tree)):
+        raise BenchError(f"-k: \"{text}\" is no expression, such as "
+                         "\"v1 and not (mglru or 'no memory')\"")
+    code = compile(tree, "-k", "eval")
+    return lambda name: eval(code, {"name": name.lower()})
 
 
 def add_option(parser, what):
@@ -53,7 +42,7 @@ def add_option(parser, what):
 
 def chosen(options, items, name=str):
     """Those of the items whose name matches; one must."""
-    matches = Expression(options.select)
+    matches = expression(options.select)
     found = [item for item in items if matches(name(item))]
     if not found:
         raise BenchError(f"-k: nothing matches \"{options.select}\"; there are\n" +

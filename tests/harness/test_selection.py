@@ -6,7 +6,7 @@ import types
 import pytest
 
 from harness.common import BenchError
-from harness.selection import Expression, chosen
+from harness.selection import chosen, expression
 
 
 @pytest.mark.parametrize("text, name, matches", [
@@ -22,14 +22,14 @@ from harness.selection import Expression, chosen
     ("not not a", "a", True),
 ])
 def test_matches(text, name, matches):
-    assert Expression(text)(name) == matches
+    assert expression(text)(name) == matches
 
 
 @pytest.mark.parametrize("text", ["and", "a b", "(a", "not", "a or", "'a", "a)", "a (b)",
                                   "(a) (b)", "()", "a or ()"])
 def test_no_expression(text):
     with pytest.raises(BenchError):
-        Expression(text)
+        expression(text)
 
 
 def test_nothing_is_chosen():
