@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Judges a KUnit run from what the kernel printed, not from kunit.py's status.
 
-Usage: python3 -m harness.kunit_check ARCH STATUS KERNEL-LOG JUNIT-XML
+Usage: python3 -m harness.kunit_check ARCH STATUS KERNEL-LOG
 
 The kernel's .config is beside its log, and says which suites must have run.
 Reports as all checks do, see results.py.
@@ -11,14 +11,11 @@ import os
 import pathlib
 import re
 import sys
-import xml.etree.ElementTree as ET
 
-from harness import kunit_suites, results, splats
+from harness import common, kunit_suites, results, splats
 
 # Suites race threads, which means nothing on one CPU.
 SMP = re.compile(r'Brought up .*\b([2-9]|[1-9][0-9]+) CPUs')
-PLAN = re.compile(r'^(?:\[[ .0-9]+\] )?1\.\.(\d+)\s*$')
-RESULT = re.compile(r'^(?:\[[ .0-9]+\] )?(?:not )?ok (\d+) \S')
 
 
 def complaints(log, config):
@@ -28,43 +25,29 @@ def complaints(log, config):
         return
     if not SMP.search(log):
         yield 'the kernel did not bring up 2 CPUs'
-    lines = log[log.index('KTAP version'):].splitlines()
-    plans = [int(m[1]) for m in map(PLAN.match, lines) if m]
-    done = sum(1 for m in map(RESULT.match, lines) if m)
-    if not plans:
-        yield 'the KTAP plan is missing'
-    elif done != plans[0]:
-        yield f'{done} of {plans[0]} suites finished'
+    faults = kunit_suites.parsed(log).counts.errors
+    if faults:
+        yield f'its KTAP has {faults} faults, such as a suite that did not finish'
     yield from kunit_suites.complaints(log, config)
     splat = splats.first(log)
     if splat:
         yield f'kernel: {splat}'
 
 
-def add_cases(found, path):
-    """Adds what kunit.py found to the checks of a run."""
-    if not os.path.exists(path):
-        return
-    for suite in ET.parse(path).iter('testsuite'):
-        for case in suite.findall('testcase'):
-            name = f'{suite.get("name")}.{case.get("name")}'
-            kinds = {child.tag: child.text for child in case}
-            if 'skipped' in kinds:
-                found.skip(name, kinds['skipped'] or '')
-            else:
-                found.check(name, 'failed' if kinds.keys() & {'failure', 'error'}
-                            else None)
-
-
 def main():
     """Returns 0 if every case passed in a sound run."""
-    arch, status, log_path, junit = sys.argv[1:]
+    arch, status, log_path = sys.argv[1:]
     found = results.Run(f'kunit-{arch}')
     log_path = pathlib.Path(log_path)
     # It may be missing, or hold anything.
     log = log_path.read_text(encoding='utf-8', errors='replace') \
         if log_path.exists() else ''
-    add_cases(found, junit)
+    for suite, case, kind in kunit_suites.cases(log):
+        name = f'{suite.name}.{case.name}'
+        if kind == results.SKIPPED:
+            found.skip(name, case.skip_reason)
+        else:
+            found.check(name, kind if kind == results.FAILED else None)
     config = log_path.with_name('.config')
     wrong = list(complaints(log, config))
     failed = [check.name for check in found.checks if check.verdict == results.FAILED]
@@ -85,4 +68,4 @@ def main():
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    common.main(main)

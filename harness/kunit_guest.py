@@ -15,20 +15,6 @@ SLOW = ("mm_reclaim_test.hits_percent=10",)
 WHOLE = ("mm_reclaim_test.all_roles=1",)
 
 
-def first_failed(console):
-    """The first case that failed, or None, and what the kernel printed since the
-    case before it."""
-    lines = console.splitlines()
-    start = 0
-    for end, line in enumerate(lines, 1):
-        case = kunit_suites.CASE.match(line)
-        if case and case[1]:
-            return case[2], "\n".join(lines[start:end])
-        if case:
-            start = end
-    return None, console
-
-
 def run(arm, machine, initrd, name, duration_ms, timeout, more=SLOW):
     """Returns the cases that passed, and raises GuestFailed if one did not, or if the
     kernel complained."""
@@ -39,13 +25,14 @@ def run(arm, machine, initrd, name, duration_ms, timeout, more=SLOW):
         timeout)
     console = races.without_known(ended.console, arm.kernel)
     why, lines = arms.trouble(ended), ended.console
-    if not why:
-        failed, lines = first_failed(console)
-        why = f"the case {failed} failed" if failed else \
-            next(kunit_check.complaints(console, arm.kernel.config), None)
-    passed = [f"{suite}.{case}" for suite, cases in
-              kunit_suites.found_in(console).items()
-              for case, skipped in cases.items() if skipped is None]
+    passed = []
+    for suite, case, kind in () if why else kunit_suites.cases(console):
+        if kind == "passed":
+            passed.append(f"{suite.name}.{case.name}")
+        elif kind == "failed" and not why:
+            # What the kernel printed since the case before it.
+            why, lines = f"the case {case.name} failed", "\n".join(case.log)
+    why = why or next(kunit_check.complaints(console, arm.kernel.config), None)
     if not why and not passed:
         why = "no case ran"
     if why:

@@ -7,12 +7,18 @@ only what is there: so neither is missed without a list from elsewhere.
 """
 
 import fnmatch
+import functools
+import importlib
 import pathlib
 import re
+import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+from harness.common import BUILD, ROOT, BenchError
+
 SUITES = ROOT / 'tests/kunit'
 CRATE = ROOT / 'rust/mm_reclaim'
+# The kernel's own parser.
+PARSER = BUILD / 'linux/tools/testing/kunit'
 # Cases that may be skipped: what they say then, and the option without which they
 # have nothing to test.
 ONE_NODE = ('there is only one node with memory', 'CONFIG_NUMA')
@@ -36,13 +42,9 @@ RUST_CASE = re.compile(r'((?:#\[[^\]]*\]\s*)*#\[test\]\s*(?:#\[[^\]]*\]\s*)*)'
 CFG = re.compile(r'#\[cfg\((not\()?(\w+)\)?\)\]')
 
 FILTER = re.compile(r'Kernel command line:.*\bkunit\.filter_glob=(\S+)')
-STAMP = r'^(?:\[[ .0-9]+\] )?'
-SUBTEST = re.compile(STAMP + r' {4}# Subtest: (\S+)')
-CASE = re.compile(STAMP + r' {4}(not )?ok \d+ (\w+)(?: # SKIP ?(.*?))?\s*$')
-SUITE = re.compile(STAMP + r'(not )?ok \d+ (\w+)')
 
 
-class Unreadable(Exception):
+class Unreadable(BenchError):
     """The sources are not as they were when this was written."""
 
 
@@ -130,35 +132,42 @@ def expected(log, config):
     return found
 
 
-def found_in(console):
-    """What ran: by suite, its cases with what they were skipped for, or None."""
-    suites, current, cases = {}, None, {}
-    for line in console.splitlines():
-        if match := SUBTEST.match(line):
-            current, cases = match[1], {}
-        elif match := CASE.match(line):
-            cases[match[2]] = match[3]
-        elif (match := SUITE.match(line)) and match[2] == current:
-            suites[current] = cases
-    return suites
+@functools.cache
+def parsed(console):
+    """All that ran, as the kernel's parser has it: suites and their cases are `subtests`."""
+    if not (PARSER / 'kunit_parser.py').is_file():
+        raise Unreadable("there is no kernel source: run 'make tree'")
+    if str(PARSER) not in sys.path:
+        sys.path.append(str(PARSER))
+    parser, printer = map(importlib.import_module, ('kunit_parser', 'kunit_printer'))
+    return parser.parse_run_tests(console.splitlines(), printer.null_printer)
+
+
+def cases(console):
+    """Those that ran, and how each ended: passed, failed or skipped; each with its suite."""
+    kinds = {'SUCCESS': 'passed', 'SKIPPED': 'skipped'}
+    for suite in parsed(console).subtests:
+        for case in suite.subtests:
+            yield suite, case, kinds.get(case.status.name, 'failed')
 
 
 def missing(console, wanted, enabled):
     """What did not run, though it is `wanted`, or was skipped, one line each."""
-    suites = found_in(console)
-    for suite, cases in wanted.items():
-        if suite not in suites:
+    ended = {suite.name for suite in parsed(console).subtests
+             if suite.status.name != 'TEST_CRASHED'}
+    ran = {f'{suite.name}.{case.name}': case.skip_reason if kind == 'skipped' else None
+           for suite, case, kind in cases(console)}
+    for suite in wanted:
+        if suite not in ended:
             yield f'the suite {suite} did not run'
             continue
-        for case in cases:
-            if case not in suites[suite]:
-                yield f'{suite}.{case} did not run'
-                continue
-            reason = suites[suite][case]
-            known, option = SKIPS.get(f'{suite}.{case}', (None, None))
-            if reason is not None and (reason != known or option in enabled):
-                yield (f'{suite}.{case} was skipped ("{reason}"), and harness/'
-                       'kunit_suites.py does not name it')
+        for name in (f'{suite}.{case}' for case in wanted[suite]):
+            known, option = SKIPS.get(name, (None, None))
+            if name not in ran:
+                yield f'{name} did not run'
+            elif ran[name] is not None and (ran[name] != known or option in enabled):
+                yield (f'{name} was skipped ("{ran[name]}"), and harness/kunit_suites.py '
+                       'does not name it')
 
 
 def complaints(log, config):

@@ -6,12 +6,16 @@ import pytest
 from harness import kunit_suites
 
 WANTED = {'first': ['one', 'two'], 'mm_reclaim_nodes': ['nodes_added']}
-GOOD = '''    # Subtest: first
+GOOD = '''KTAP version 1
+1..2
+    KTAP version 1
+    # Subtest: first
     1..2
     ok 1 one
     # two: a note
     ok 2 two
 ok 1 first
+    KTAP version 1
     # Subtest: mm_reclaim_nodes
     1..1
     ok 1 nodes_added
@@ -26,7 +30,7 @@ CASES = {
                                  GOOD.splitlines()), OPTION, False),
     'a failure, which is found elsewhere':
         (GOOD.replace('ok 2 two', 'not ok 2 two'), '', False),
-    'a suite is missing': (GOOD[:GOOD.index('    # Subtest: mm')], '', True),
+    'a suite is missing': (GOOD[:GOOD.index('    KTAP version 1\n    # Subtest: mm')], '', True),
     'a suite has no end': (GOOD.replace('ok 1 first\n', ''), '', True),
     'a case is missing': (GOOD.replace('    ok 2 two\n', ''), '', True),
     'a known skip': (SKIPPED, '', False),
