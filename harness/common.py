@@ -22,6 +22,15 @@ class BenchError(Exception):
     """Something a user can act on; shown without a traceback."""
 
 
+class Unexpected(BenchError):
+    """Something that a guest said is not as it must be."""
+
+
+def expect(condition, text):
+    if not condition:
+        raise Unexpected(text)
+
+
 def shown(path):
     """The path as a user in the project's folder would type it."""
     try:

@@ -15,7 +15,7 @@ import signal
 import sys
 
 from harness import arms, qemu, results, selection
-from harness.common import LOGS, ROOT, BenchError, main, shown
+from harness.common import LOGS, ROOT, BenchError, Unexpected, main, shown
 from harness.progress import Progress
 
 try:
@@ -99,7 +99,10 @@ class Plugin:
         report = yield
         if call.excinfo and call.excinfo.errisinstance(BenchError):
             # Something that needs no traceback.
-            report.get_result().longrepr = str(call.excinfo.value)
+            wrong, log = call.excinfo.value, self.current.log
+            where = f", see {shown(LOGS / log)}.log" if log and isinstance(wrong, Unexpected) \
+                else ""
+            report.get_result().longrepr = f"{wrong}{where}"
 
     def pytest_runtest_logreport(self, report):
         name, step = self.names[report.nodeid], self.current

@@ -5,9 +5,11 @@ import dataclasses
 import functools
 from collections.abc import Callable
 
+import pytest
+
 from bench.scale import IDLE_CALLS
 from harness import arms, initramfs, kernels, python_guest, qemu, soft_limit_guest
-from harness.common import LOGS, BenchError, shown
+from harness.common import Unexpected, expect
 from harness.stats import calls
 
 N = 100
@@ -37,90 +39,76 @@ class Boot:
     against: str = ""
     # How often both do it, where a sum is compared that varies.
     times: int = 1
-    # Returns what is wrong, or nothing.
+    # Expects of its result what must be so.
     check: Callable = lambda result: None
 
 
 def saw_groups(result):
-    seen = result["debugfs"]
-    if seen["memcg_lines"] < N:
-        return (f"the debugfs files show objects of {seen['memcg_lines']} "
-                f"groups, not of {N}")
-    return None
+    lines = result["debugfs"]["memcg_lines"]
+    expect(lines >= N, f"the debugfs files show objects of {lines} groups, not of {N}")
 
 
 def saw_maps(result):
     seen = result["debugfs"]
-    if seen["map_lines"] < N or seen["ids"] < N:
-        return (f"the debugfs files show {seen['map_lines']} maps and "
-                f"{seen['ids']} ids, not {N} or more")
-    return saw_groups(result)
+    expect(seen["map_lines"] >= N and seen["ids"] >= N,
+           f"the debugfs files show {seen['map_lines']} maps and {seen['ids']} ids, not {N} or "
+           "more")
+    saw_groups(result)
 
 
 def saw_no_groups(result):
     """Without kmem accounting every object is the root's."""
     seen = result["debugfs"]
-    if seen["memcg_lines"] or not seen["objects_before"]:
-        return (f"the debugfs files show {seen['objects_before']} objects, and "
-                f"those of {seen['memcg_lines']} groups: nokmem had no effect")
-    return None
+    expect(not seen["memcg_lines"] and seen["objects_before"],
+           f"the debugfs files show {seen['objects_before']} objects, and those of "
+           f"{seen['memcg_lines']} groups: nokmem had no effect")
 
 
 def on_four_nodes(result):
-    if result["nodes"] != "0-3":
-        return f"the guest has the NUMA nodes {result['nodes'] or 'none'}"
-    return called_few(result, 4)
+    expect(result["nodes"] == "0-3", f"the guest has the NUMA nodes {result['nodes'] or 'none'}")
+    called_few(result, 4)
+
+
+def all_calls(result):
+    total = calls(result, "do_shrink_slab")
+    expect(total is not None, "the calls of do_shrink_slab could not be counted")
+    return total
 
 
 def called_all(result):
-    total = calls(result, "do_shrink_slab")
-    if total is None:
-        return "the calls of do_shrink_slab could not be counted"
-    if total < N * N:
-        return f"only {total} calls: not every shrinker for every group"
-    return None
+    total = all_calls(result)
+    expect(total >= N * N, f"only {total} calls: not every shrinker for every group")
 
 
 def called_few(result, nodes=1):
     """With nothing in the groups, drop_caches calls the shrinkers that know
     nothing of them, however many groups there are. The C implementation calls one
     for each group that ever had an object."""
-    total = calls(result, "do_shrink_slab")
-    if total is None:
-        return "the calls of do_shrink_slab could not be counted"
-    if not result["series"]["emptied"][0]:
-        return "the groups could not be emptied"
-    most = IDLE_CALLS * nodes
-    if total > most:
-        return f"{total} calls when idle, not {most} or less: the maps don't " \
-               "follow the objects"
-    return None
+    total, most = all_calls(result), IDLE_CALLS * nodes
+    expect(result["series"]["emptied"][0], "the groups could not be emptied")
+    expect(total <= most, f"{total} calls when idle, not {most} or less: the maps don't follow "
+           "the objects")
 
 
 def called_for_each(result):
     """That called_few() tells the two implementations apart."""
-    if not called_few(result):
-        return "what tells whether maps follow the objects is satisfied with C"
-    total = calls(result, "do_shrink_slab")
-    if not total or total < N:
-        return f"{total} calls in C, not {N} or more"
-    return None
+    total = all_calls(result)
+    expect(total >= N, f"{total} calls in C, not {N} or more")
+    with pytest.raises(Unexpected):
+        called_few(result)
 
 
 def tools_agree(result):
     """What the tools say of the groups, each of which was given objects."""
     by_path = {group["path"]: group for group in result["maps"]}
-    for number in range(N):
-        path = f"/g{number}"
+    for path in (f"/g{number}" for number in range(N)):
         group = by_path.get(path)
-        if not group or group["objects"] < result["objects"] or \
-           not group["shrinkers"] or not group["map_bytes"]:
-            return f"memcg_shrinker_maps.py says of {path}: {group}"
-        if not any(line.endswith(f" {path}") for line in result["table"]):
-            return f"the table of memcg_shrinker_maps.py lacks {path}"
-        if not any(line.endswith(path) for line in result["shrinkers"]):
-            return f"memcg_shrinker.py of the kernel lacks {path}"
-    return None
+        expect(group and group["objects"] >= result["objects"] and group["shrinkers"] and
+               group["map_bytes"], f"memcg_shrinker_maps.py says of {path}: {group}")
+        expect(any(line.endswith(f" {path}") for line in result["table"]),
+               f"the table of memcg_shrinker_maps.py lacks {path}")
+        expect(any(line.endswith(path) for line in result["shrinkers"]),
+               f"memcg_shrinker.py of the kernel lacks {path}")
 
 
 # Objects of 1 KiB that a group and its mount bring at most. With maps in Rust, which
@@ -129,10 +117,8 @@ OTHERS = 2
 
 
 def within(name, number, found):
-    if not found["low"] <= number <= found["high"]:
-        return (f"shrinker_map_cost.py estimates {name} as {found['low']} to "
-                f"{found['high']}: there are {number}")
-    return None
+    expect(found["low"] <= number <= found["high"], f"shrinker_map_cost.py estimates {name} as "
+           f"{found['low']} to {found['high']}: there are {number}")
 
 
 def units_agree(result):
@@ -141,42 +127,31 @@ def units_agree(result):
         least, most = (-(-found["ids"][end] // 64) * found["cgroups"][end]
                        for end in ("low", "high"))
         # The root had one before.
-        grown = {"low": least - 1, "high": most + OTHERS * result["groups"]}
-        wrong = within("objects in kmalloc-1k", result["grown"], grown)
-        if wrong:
-            return wrong
-    return None
+        within("objects in kmalloc-1k", result["grown"],
+               {"low": least - 1, "high": most + OTHERS * result["groups"]})
 
 
 def costs_agree(result, stock):
     """Of both kernels what is read must be what is estimated, with debugfs and
     without; and what stock's estimate says of this one must be so."""
-    wrong = units_agree(stock)
-    if wrong:
-        return wrong
-    stats = result["stats"]
-    for found in result["costs"] + stock["costs"]:
-        wrong = (within("groups", result["groups"] + 1, found["cgroups"]) or
-                 within("ids", stats["ids"], found["ids"]) or
-                 within("bytes of maps", stats["bytes"], found["mm_reclaim_bytes"]))
-        if wrong:
-            return wrong
-    seen = [found["implementation"] for found in result["costs"] + stock["costs"]]
-    if seen != ["rust", "rust", "c", "c"]:
-        return f"shrinker_map_cost.py takes the kernels for {seen}"
-    if result["costs"][0]["mm_reclaim_bytes"]["how"] != "read":
-        return "shrinker_map_cost.py does not read the totals"
-    return None
+    units_agree(stock)
+    stats, costs = result["stats"], result["costs"] + stock["costs"]
+    for found in costs:
+        within("groups", result["groups"] + 1, found["cgroups"])
+        within("ids", stats["ids"], found["ids"])
+        within("bytes of maps", stats["bytes"], found["mm_reclaim_bytes"])
+    seen = [found["implementation"] for found in costs]
+    expect(seen == ["rust", "rust", "c", "c"], f"shrinker_map_cost.py takes the kernels for {seen}")
+    expect(costs[0]["mm_reclaim_bytes"]["how"] == "read",
+           "shrinker_map_cost.py does not read the totals")
 
 
 def queued_once(result):
     """A file that is queued for splitting already needs no bits."""
-    if result["huge_kib"] < 2 * 2048 * result["files"]:
-        return f"tmpfs has only {result['huge_kib']} KiB in huge pages"
-    if result["calls"] != result["files"]:
-        return (f"bits were set {result['calls']} times for {result['files']} "
-                "files")
-    return None
+    expect(result["huge_kib"] >= 2 * 2048 * result["files"],
+           f"tmpfs has only {result['huge_kib']} KiB in huge pages")
+    expect(result["calls"] == result["files"],
+           f"bits were set {result['calls']} times for {result['files']} files")
 
 
 def soft_limit(name, *workload, variant=DEBUG, memory=1280, **more):
@@ -199,14 +174,13 @@ def scans_no_more(result, stock):
     for each in (result, stock):
         scanned, reclaimed, trickled = (
             sum(each["series"][key]) for key in ("scanned", "reclaimed", "trickled"))
-        if reclaimed <= trickled:
-            return f"{reclaimed} pages were reclaimed, and {trickled} read meanwhile"
+        expect(reclaimed > trickled,
+               f"{reclaimed} pages were reclaimed, and {trickled} read meanwhile")
         numbers.append(scanned / (reclaimed - trickled))
     found, other = numbers
-    if found > MOST_SCANNED * other:
-        return (f"{found:.2f} pages were scanned for each that was freed, and "
-                f"{other:.2f} on stock: {found / other:.2f} times as many")
-    return None
+    expect(found <= MOST_SCANNED * other,
+           f"{found:.2f} pages were scanned for each that was freed, and {other:.2f} on stock: "
+           f"{found / other:.2f} times as many")
 
 
 def ended_alike(_result, _stock):
@@ -299,9 +273,8 @@ def run(boot, variant, step):
                        boot.kernel, boot.timeout, boot.cgroup != WITHOUT_MEMORY)
              for _ in range(boot.times)]
     for result in found:
-        if result["cgroup"] != boot.cgroup:
-            raise BenchError(f"the workload ran on cgroup {result['cgroup']}, see "
-                             f"{shown(LOGS / step.log)}.log")
+        expect(result["cgroup"] == boot.cgroup,
+               f"the workload ran on cgroup {result['cgroup']}")
     if boot.times > 1:
         result["series"] = {key: [number for each in found for number in each["series"][key]]
                             for key in result["series"]}
@@ -310,6 +283,4 @@ def run(boot, variant, step):
 
 def test_boot(case, step):
     others = [run(case, case.against, step)] if case.against else []
-    wrong = case.check(run(case, case.variant, step), *others)
-    if wrong:
-        raise BenchError(f"{wrong}, see {shown(LOGS / step.log)}.log")
+    case.check(run(case, case.variant, step), *others)
