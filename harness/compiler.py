@@ -3,9 +3,9 @@
 
 import os
 import shutil
-import subprocess
 
-from harness.common import LOGS, BenchError, shown, tail
+from harness import tools
+from harness.common import BenchError
 
 
 def find_compiler():
@@ -17,13 +17,6 @@ def find_compiler():
 
 def build(what, output, sources, flags, log):
     """The sentence that an error begins with starts with `what`."""
-    for folder in (output.parent, LOGS):
-        folder.mkdir(parents=True, exist_ok=True)
-    command = [*find_compiler(), *flags, "-O2", "-Wall", "-Wextra",
-               "-o", str(output), *map(str, sources)]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    log = LOGS / log
-    log.write_text(" ".join(command) + "\n" + result.stdout + result.stderr)
-    if result.returncode:
-        raise BenchError(f"{what} does not build, see {shown(log)}\n"
-                         + tail(log.read_text()))
+    output.parent.mkdir(parents=True, exist_ok=True)
+    tools.logged([*find_compiler(), *flags, "-O2", "-Wall", "-Wextra", "-o", output, *sources],
+                 what, log)

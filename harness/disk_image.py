@@ -4,8 +4,8 @@
 import os
 import pathlib
 import shutil
-import subprocess
 
+from harness import tools
 from harness.common import BenchError
 
 ROOT_SIZE = "1G"
@@ -48,12 +48,9 @@ def file_system(kind, image, folder):
     """Writes one of this kind (ext2, ext4) with what is in the folder, all of it
     root's."""
     image.unlink(missing_ok=True)
-    result = subprocess.run(
-        [find("mke2fs"), "-q", "-F", "-t", kind, "-b", "4096", "-d", folder,
-         "-E", "root_owner=0:0,lazy_itable_init=0,lazy_journal_init=0",
-         image, ROOT_SIZE], capture_output=True, text=True, check=False)
-    if result.returncode:
-        raise BenchError(f"mke2fs failed: {result.stderr.strip()}")
+    tools.run([find("mke2fs"), "-q", "-F", "-t", kind, "-b", "4096", "-d", folder,
+               "-E", "root_owner=0:0,lazy_itable_init=0,lazy_journal_init=0",
+               image, ROOT_SIZE], image.name)
 
 
 def empty(image, size):

@@ -9,8 +9,8 @@ import functools
 import pathlib
 import re
 import stat
-import subprocess
 
+from harness import tools
 from harness.common import BUILD, OUT, ROOT, BenchError, shown
 from harness.initramfs import write_archive
 
@@ -26,17 +26,13 @@ LEFT_OUT = {"__pycache__", "dist-packages", "ensurepip", "idlelib", "lib2to3",
             "pydoc_data", "test", "tests", "tkinter", "turtledemo"}
 
 
-def output_of(*command):
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    if result.returncode:
-        raise BenchError(f"{command[0]} failed: {result.stderr.strip()}")
-    return result.stdout
+def told_by(code):
+    """A path that the guests' Python prints."""
+    return pathlib.Path(tools.run([PYTHON, "-c", code], "the guest's Python").strip())
 
 
 def modules():
-    stdlib = pathlib.Path(output_of(
-        PYTHON, "-c", "import sysconfig; print(sysconfig.get_path('stdlib'))"
-    ).strip())
+    stdlib = told_by("import sysconfig; print(sysconfig.get_path('stdlib'))")
     for path in sorted(stdlib.rglob("*")):
         if path.suffix in (".py", ".so") and not LEFT_OUT & set(path.parts):
             yield path
@@ -45,7 +41,7 @@ def modules():
 def libraries(binaries):
     """What the loader would find for them, and the loader itself."""
     found = set()
-    for line in output_of("ldd", *map(str, binaries)).splitlines():
+    for line in tools.run(["ldd", *binaries], "the guest's libraries").splitlines():
         match = re.search(r"(/\S+) \(0x", line)
         if match:
             found.add(pathlib.Path(match[1]))

@@ -10,11 +10,11 @@ import datetime
 import functools
 import json
 import re
-import subprocess
 import tomllib
 
 from harness import tools
 from harness.common import BUILD, ROOT, BenchError, shown
+from harness.revision import git
 
 KNOWN = ROOT / "tests/sanitize/races.toml"
 TREE = BUILD / "linux"
@@ -152,12 +152,9 @@ def split(console):
 def patched():
     """The functions of C that the series changes or adds."""
     # -W: each hunk holds whole functions, so a changed line follows the name.
-    diff = subprocess.run(
-        ["git", "-C", str(TREE), "diff", "-W", "--no-color", "pristine",
-         "overlay", "--", "*.c", "*.h", ":!tools", ":!mm/tests"],
-        capture_output=True, text=True, check=False)
     found, inside = set(), None
-    for line in diff.stdout.splitlines():
+    for line in git("diff", "-W", "--no-color", "pristine", "overlay", "--", "*.c", "*.h",
+                    ":!tools", ":!mm/tests", folder=TREE).splitlines():
         if line.startswith(("diff ", "@@")):
             inside = None
         elif not line.startswith(("+++", "---")):
@@ -191,9 +188,7 @@ def check_lines(entry):
     """Lines that are in the source, and were there before the series."""
     for line in entry["lines"]:
         name, _, text = line.partition(": ")
-        stock = subprocess.run(
-            ["git", "-C", str(TREE), "show", f"pristine:{name}"],
-            capture_output=True, text=True, check=False).stdout
+        stock = git("show", f"pristine:{name}", folder=TREE)
         if text not in map(str.strip, stock.splitlines()):
             raise BenchError(f"{shown(KNOWN)}: {name} of the kernel before the "
                              f"series has no line \"{text}\"")

@@ -1,26 +1,39 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Runs the tools that read object files."""
+"""Runs other programs, such as those that read object files."""
 
 import os
 import subprocess
 
-from harness.common import BenchError
+from harness.common import LOGS, BenchError, shown, tail
 
 # As scripts/deps installs them.
 LLVM = os.environ.get("LLVM", "-19")
 
 
-def run(command, what, text=None):
+def run(command, what, text=None, **more):
     """What the command prints; `what` is what an error says it was for."""
     command = [str(part) for part in command]
     try:
         result = subprocess.run(command, input=text, capture_output=True,
-                                text=True, check=False)
+                                text=True, check=False, **more)
     except FileNotFoundError:
         raise BenchError(f"{command[0]} is not installed: run 'make deps'") from None
     if result.returncode:
         raise BenchError(f"{what}: {command[0]} failed: {result.stderr.strip()}")
     return result.stdout
+
+
+def logged(command, what, log, **more):
+    """Its output goes to a log, the end of which an error shows."""
+    LOGS.mkdir(parents=True, exist_ok=True)
+    log, command = LOGS / log, [str(part) for part in command]
+    with open(log, "w", encoding="utf-8") as file:
+        print(*command, file=file, flush=True)
+        failed = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=file,
+                                stderr=subprocess.STDOUT, check=False, **more).returncode
+    if failed:
+        raise BenchError(f"{what} does not build, see {shown(log)}\n"
+                         + tail(log.read_text(errors="replace")))
 
 
 def nm(path, what):

@@ -3,9 +3,9 @@
 
 import os
 import shutil
-import subprocess
 
-from harness.common import BUILD, LOGS, BenchError, shown, tail
+from harness import tools
+from harness.common import BUILD, BenchError
 
 TREE = BUILD / "linux"
 SOURCE = TREE / "tools/testing/selftests"
@@ -19,19 +19,11 @@ SCRIPTS = {"cgroup": ("test_stress.sh", "with_stress.sh"),
 
 def make(log, *arguments):
     """Beside the source: headers made in it would stop the kernels' builds."""
-    command = ["make", f"-j{os.cpu_count()}", "ARCH=x86_64",
-               *map(str, arguments)]
     # Of a make that this is called by.
     env = {name: value for name, value in os.environ.items()
            if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES")}
-    LOGS.mkdir(parents=True, exist_ok=True)
-    path = LOGS / log
-    with open(path, "wb") as output:
-        result = subprocess.run(command, stdout=output, stderr=subprocess.STDOUT,
-                                stdin=subprocess.DEVNULL, env=env, check=False)
-    if result.returncode:
-        raise BenchError(f"the selftests do not build, see {shown(path)}\n"
-                         + tail(path.read_text(errors="replace")))
+    tools.logged(["make", f"-j{os.cpu_count()}", "ARCH=x86_64", *arguments],
+                 "the kernel's selftest", log, env=env)
 
 
 def build():

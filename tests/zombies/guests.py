@@ -10,7 +10,6 @@ import time
 
 from harness import arms, disk_image, python_guest, qemu
 from harness.common import LOGS, OUT, ROOT, BenchError, shown
-from harness.python_guest import PYTHON
 
 MEMORY = 1024
 CPUS = 2
@@ -24,15 +23,9 @@ DUMP_MARK = "MM_RECLAIM_DUMP"
 TOOLS = ROOT / "tools/cgroup"
 
 
-def drgn_folder():
-    """Of the system's Python, which is the one that guests have."""
-    return pathlib.Path(python_guest.output_of(
-        PYTHON, "-c", "import drgn; print(drgn.__path__[0])").strip())
-
-
 def drgn_files():
     """drgn and its libraries: where each is there, and where it is here."""
-    folder = drgn_folder()
+    folder = python_guest.told_by("import drgn; print(drgn.__path__[0])")
     paths = [*folder.rglob("*.py"), *folder.parent.glob("_drgn*.so"),
              *folder.parent.glob("_drgn_util/*.py")]
     found = {path: path for path in paths}

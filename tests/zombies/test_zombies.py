@@ -10,8 +10,8 @@ import subprocess
 
 import pytest
 
-from harness import kernels, session
-from harness.common import OUT, QUICK, ROOT, BenchError, shown, tail
+from harness import kernels, session, tools
+from harness.common import OUT, QUICK, ROOT, shown, tail
 from harness.python_guest import PYTHON
 from tests.zombies import checks, guests
 
@@ -24,11 +24,9 @@ VERSIONS = ("v2", "v1", "disabled")
 
 
 def read_dump(arm, core):
-    command = [PYTHON, "-m", "tests.zombies.blinded", core, arm.kernel.vmlinux]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
-    if done.returncode:
-        raise BenchError(f"the dump {shown(core)} cannot be read\n{tail(done.stderr)}")
-    return json.loads(done.stdout)
+    return json.loads(tools.run(
+        [PYTHON, "-m", "tests.zombies.blinded", core, arm.kernel.vmlinux],
+        f"the dump {shown(core)}", cwd=ROOT))
 
 
 def wrong_debug_info(core, kernel):
