@@ -13,6 +13,7 @@ from guest import init
 from guest.init import CGROUPS, PAGE, STATS, Failed
 
 MIB = 1 << 20
+TRACING = "/sys/kernel/tracing"
 
 
 def check(condition, text):
@@ -50,6 +51,27 @@ def stat(name):
 def drop_caches():
     os.sync()
     init.write("/proc/sys/vm/drop_caches", "3")
+
+
+@contextlib.contextmanager
+def counted(symbol, found):
+    """Appends to `found` how often the kernel's function is called meanwhile."""
+    if not os.path.exists(f"{TRACING}/kprobe_events"):
+        init.mount("tracefs", TRACING)
+    event = f"{TRACING}/events/mm_reclaim/visits/enable"
+    init.write(f"{TRACING}/kprobe_events", f"p:mm_reclaim/visits {symbol}\n")
+    init.write(event, "1")
+    try:
+        yield
+        # <event> <hits> <missed>
+        for line in init.read(f"{TRACING}/kprobe_profile").splitlines():
+            name, hits, missed = line.split()
+            if name == "visits":
+                check(not int(missed), f"{missed} calls of {symbol} were missed")
+                found.append(int(hits))
+    finally:
+        init.write(event, "0")
+        init.write(f"{TRACING}/kprobe_events", "\n")
 
 
 # ---- groups and processes

@@ -7,6 +7,7 @@ import errno
 import json
 import mmap
 import os
+import subprocess
 import sys
 import time
 
@@ -37,6 +38,13 @@ def mount(kind, where, data=None):
 
 def umount(where):
     checked(LIBC.umount2(where.encode(), 0), where)
+
+
+def take_away(places):
+    """What was mounted, and where."""
+    for place in places:
+        umount(place)
+        os.rmdir(place)
 
 
 def retry(function):
@@ -81,6 +89,21 @@ def fields(path, separator=None):
     pairs = (line.split(separator)[:2] for line in read(path).splitlines())
     return {pair[0]: int(pair[1]) for pair in pairs
             if len(pair) == 2 and pair[1].lstrip("-").isdigit()}
+
+
+def run_tool(name, *options, user=None):
+    """One of /tools: its status, what it says, and its errors."""
+    result = subprocess.run([sys.executable, f"/tools/{name}", *options], user=user,
+                            capture_output=True, text=True, check=False)
+    return result.returncode, result.stdout, result.stderr
+
+
+def told_by(name, *options):
+    """What a tool says, which must succeed."""
+    status, text, errors = run_tool(name, *options)
+    if status:
+        raise Failed(f"{name} ended with {status}: {errors}")
+    return text
 
 
 def mount_groups(is_v1=False):

@@ -145,9 +145,7 @@ class MountNext(Mount):
         return hit, found
 
     def tear_down(self):
-        for place in self.places:
-            init.umount(place)
-            os.rmdir(place)
+        init.take_away(self.places)
         super().tear_down()
 
 
@@ -248,9 +246,7 @@ class OneMoreUnit(FirstObject):
         self.remove_group()
 
     def tear_down(self):
-        for place in self.places:
-            init.umount(place)
-            os.rmdir(place)
+        init.take_away(self.places)
 
 
 class Write(Operation):

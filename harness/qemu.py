@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Runs one guest in QEMU until it ends, with a time limit."""
 
+import contextlib
 import ctypes
 import dataclasses
 import functools
@@ -98,13 +99,13 @@ def die_with_parent():
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def run(machine, kernel, initrd, append, timeout, log):
-    """Boots a guest whose console goes to the file `log`."""
+@contextlib.contextmanager
+def started(machine, kernel, initrd, append, log, *more):
+    """Boots a guest whose console goes to the file `log`, and ends it with the block. `more`
+    are arguments of QEMU."""
     log.parent.mkdir(parents=True, exist_ok=True)
-    args = command(machine, kernel.image, initrd, append)
-    timed_out = False
-    start = time.monotonic()
-    with open(log, "w+b") as output:
+    args = [*command(machine, kernel.image, initrd, append), *more]
+    with open(log, "wb") as output:
         output.write((" ".join(args) + "\n").encode())
         output.flush()
         guest = subprocess.Popen(args, stdin=subprocess.DEVNULL, stdout=output,
@@ -112,17 +113,26 @@ def run(machine, kernel, initrd, append, timeout, log):
                                  # There are no threads here.
                                  preexec_fn=die_with_parent)  # noqa: PLW1509
         try:
-            guest.wait(timeout)
-        except subprocess.TimeoutExpired:
-            timed_out = True
+            yield guest
         finally:
             if guest.poll() is None:
                 guest.kill()
-                guest.wait()
-        output.seek(0)
-        console = output.read().decode(errors="replace").replace("\r", "")
-    return Ended(time.monotonic() - start, timed_out, guest.returncode, console,
-                 kernel)
+            guest.wait()
+
+
+def console(log):
+    return log.read_bytes().decode(errors="replace").replace("\r", "")
+
+
+def run(machine, kernel, initrd, append, timeout, log):
+    """A guest, until it ends."""
+    start, timed_out = time.monotonic(), False
+    with started(machine, kernel, initrd, append, log) as guest:
+        try:
+            guest.wait(timeout)
+        except subprocess.TimeoutExpired:
+            timed_out = True
+    return Ended(time.monotonic() - start, timed_out, guest.returncode, console(log), kernel)
 
 
 def choose_accel(wanted, probe):

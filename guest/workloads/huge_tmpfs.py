@@ -7,11 +7,11 @@ import ctypes
 import os
 
 from guest import init
+from guest.groups import counted
 
 FILES = 4
 BYTES = 16 << 20
 FALLOC_FL_KEEP_SIZE = 1
-TRACING = "/sys/kernel/tracing"
 FUNCTION = "set_shrinker_bits_root"
 
 
@@ -26,18 +26,13 @@ def allocate(path):
 
 def work(_arguments):
     init.mount_groups()
-    init.mount("tracefs", TRACING)
-    init.write(f"{TRACING}/kprobe_events", f"p:calls {FUNCTION}")
-    init.write(f"{TRACING}/events/kprobes/calls/enable", "1")
     init.mount("tmpfs", "/huge", "huge=always")
-    for number in range(FILES):
-        allocate(f"/huge/{number}")
-    # Name, hits, misses.
-    name, hits, misses = init.read(f"{TRACING}/kprobe_profile").split()
-    return {
-        "cgroup": "v2", "files": FILES, "calls": int(hits) + int(misses), "probe": name,
-        "huge_kib": init.fields("/proc/meminfo")["ShmemHugePages:"],
-    }
+    calls = []
+    with counted(FUNCTION, calls):
+        for number in range(FILES):
+            allocate(f"/huge/{number}")
+    return {"cgroup": "v2", "files": FILES, "calls": calls[0],
+            "huge_kib": init.fields("/proc/meminfo")["ShmemHugePages:"]}
 
 
 init.main(work)

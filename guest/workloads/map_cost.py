@@ -6,8 +6,6 @@ groups, each with a file system that was mounted from inside it and has a file."
 import json
 import os
 import re
-import subprocess
-import sys
 
 from guest import init
 from guest.init import CGROUPS, STATS
@@ -36,11 +34,7 @@ def fill(number):
 
 
 def cost():
-    result = subprocess.run([sys.executable, "/tools/shrinker_map_cost.py", "--json"],
-                            capture_output=True, text=True, check=False)
-    if result.returncode:
-        raise init.Failed(f"shrinker_map_cost.py: {result.stderr}")
-    return json.loads(result.stdout)
+    return json.loads(init.told_by("shrinker_map_cost.py", "--json"))
 
 
 def totals():

@@ -7,7 +7,6 @@ runs one of WORKLOADS in them, and prints what it measured or checked.
 again, /dev/vdc is for swap.
 """
 
-import contextlib
 import ctypes
 import errno
 import fcntl
@@ -20,7 +19,7 @@ import zlib
 
 from guest import init
 from guest.groups import (
-    MIB, Group, check, clock, drop_caches, memory, oom_kills, stat, wait)
+    MIB, Group, check, clock, counted, drop_caches, memory, oom_kills, stat, wait)
 from guest.init import CGROUPS, PAGE, Failed
 
 KNOB = "/proc/sys/vm/memcg_soft_limit"
@@ -31,7 +30,6 @@ SWAP = "/dev/vdc"
 CHUNKS = 100
 # What the eater leaves, as in the series.
 LEFT = 400 * MIB
-TRACING = "/sys/kernel/tracing"
 # Is called for each group that reclaim visits.
 VISIT = "shrink_slab"
 NO_LIMIT = "-1"
@@ -56,27 +54,6 @@ def reclaimed():
     found = init.fields("/proc/vmstat")
     return PAGE * sum(found.get(f"pgsteal_{who}", 0) for who in
                       ("kswapd", "direct", "khugepaged", "proactive"))
-
-
-@contextlib.contextmanager
-def counted(symbol, found):
-    """Appends to `found` how often the kernel's function is called meanwhile."""
-    if not os.path.exists(f"{TRACING}/kprobe_events"):
-        init.mount("tracefs", TRACING)
-    event = f"{TRACING}/events/mm_reclaim/visits/enable"
-    init.write(f"{TRACING}/kprobe_events", f"p:mm_reclaim/visits {symbol}\n")
-    init.write(event, "1")
-    try:
-        yield
-        # <event> <hits> <missed>
-        for line in init.read(f"{TRACING}/kprobe_profile").splitlines():
-            name, hits, missed = line.split()
-            if name == "visits":
-                check(not int(missed), f"{missed} calls of {symbol} were missed")
-                found.append(int(hits))
-    finally:
-        init.write(event, "0")
-        init.write(f"{TRACING}/kprobe_events", "\n")
 
 
 # ---- what the processes do

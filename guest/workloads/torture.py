@@ -44,12 +44,6 @@ def take_ids(count):
     return places
 
 
-def give_back(places):
-    for place in places:
-        init.umount(place)
-        os.rmdir(place)
-
-
 def parse(arguments):
     """-n is how many torturers there are."""
     parser = init.parser()
@@ -65,7 +59,7 @@ def work(arguments):
     init.mount_groups(options.v1)
     # What the root gets for so many mounts stays, as it may have objects. Twice
     # as many: a file system that was unmounted may take a moment to go.
-    give_back(take_ids(BASE + 2 * MAX_MOUNTS * options.n))
+    init.take_away(take_ids(BASE + 2 * MAX_MOUNTS * options.n))
     # So that groups have objects of shrinkers of more than one unit.
     take_ids(BASE)
     ours = balance.is_ours()

@@ -17,8 +17,6 @@ import os
 import select
 import socket
 import struct
-import subprocess
-import sys
 import time
 
 from guest import init
@@ -32,8 +30,7 @@ IO_SETUP, IO_SUBMIT, IOCB_CMD_POLL = 206, 209, 5
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 ISOLATED_CPU = 1
 DISK = "/mnt/disk"
-VMLINUX = "/vmlinux"
-TOOL = "/tools/memcg_zombies.py"
+TOOL = ("memcg_zombies.py", "--vmlinux", "/vmlinux")
 DUMP_MARK = "MM_RECLAIM_DUMP"
 # CONFIG_HZ_1000.
 TICK = 0.001
@@ -400,17 +397,8 @@ RECIPES = {
 
 # ---- the tool
 
-def run_tool(*options, user=None):
-    """The status, what it says, and its errors."""
-    result = subprocess.run([sys.executable, TOOL, "--vmlinux", VMLINUX, *options], user=user,
-                            capture_output=True, text=True, check=False)
-    return result.returncode, result.stdout, result.stderr
-
-
 def said(*options):
-    status, text, errors = run_tool(*options)
-    check(not status, f"memcg_zombies.py ended with {status}: {errors}")
-    return text
+    return init.told_by(*TOOL, *options)
 
 
 def churn():
@@ -502,13 +490,13 @@ def work(count, version):
     return {"expected": MADE.expected, "found": found, "seconds": read_at[1] - before,
             "read_at": read_at, "in_step": in_step, "metrics": said("--prometheus"),
             "percpu": percpu_of_parents(), "busy": while_others_come_and_go(),
-            "without_permission": run_tool(user=65534)}
+            "without_permission": init.run_tool(*TOOL, user=65534)}
 
 
 def show_and_wait(arguments):
     """Everything must be as it was found when the guest is dumped."""
     count, version = int(arguments[1]), arguments[-1]
-    result = {"disabled": run_tool()} if version == "disabled" else work(count, version)
+    result = {"disabled": init.run_tool(*TOOL)} if version == "disabled" else work(count, version)
     settled()
     result.update(n=count, implementation="rust" if os.path.exists(init.STATS) else "c")
     print("# MM_RECLAIM_JSON " + json.dumps(result))

@@ -5,7 +5,6 @@ import json
 import pathlib
 import re
 import socket
-import subprocess
 import time
 
 from harness import arms, disk_image, python_guest, qemu
@@ -53,56 +52,30 @@ def disks(kernel):
     return tuple(f"file={image},format=raw,cache=unsafe,snapshot=on" for image in images)
 
 
-class Guest:
-    """One that runs until it was dumped."""
+def wait_for(mark, guest, log, seconds):
+    """Whether the guest printed it, before it ended or took longer."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        console = qemu.console(log)
+        if f"\n{mark}" in console:
+            return True
+        if guest.poll() is not None or arms.EXIT in console:
+            return False
+        time.sleep(POLL)
+    return False
 
-    def __init__(self, arm, machine, arguments, log):
-        self.arm = arm
-        self.log = log
-        self.control = OUT / "zombies.sock"
-        self.control.unlink(missing_ok=True)
-        command = [*qemu.command(machine, arm.kernel.image, None, arguments),
-                   "-device", "vmcoreinfo", "-qmp", f"unix:{self.control},server,nowait"]
-        log.parent.mkdir(parents=True, exist_ok=True)
-        self.output = open(log, "w+b")
-        self.start = time.monotonic()
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=self.output, stderr=subprocess.STDOUT,
-            preexec_fn=qemu.die_with_parent)  # noqa: PLW1509
 
-    def console(self):
-        return self.log.read_bytes().decode(errors="replace").replace("\r", "")
-
-    def wait_for(self, mark, seconds):
-        """False if it ended, or took longer."""
-        end = self.start + seconds
-        while time.monotonic() < end:
-            console = self.console()
-            if f"\n{mark}" in console:
-                return True
-            if self.process.poll() is not None or arms.EXIT in console:
-                return False
-            time.sleep(POLL)
-        return False
-
-    def dump(self, path):
-        """Writes its memory as an ELF file, with what the kernel says of itself. Debian
-        12's drgn translates no addresses for that, so QEMU has to."""
-        path.unlink(missing_ok=True)
-        with socket.socket(socket.AF_UNIX) as control:
-            control.settimeout(120)
-            control.connect(str(self.control))
-            with control.makefile("rw") as stream:
-                stream.readline()
-                command(stream, "qmp_capabilities")
-                command(stream, "dump-guest-memory", paging=True, protocol=f"file:{path}")
-
-    def end(self):
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
-        self.output.close()
-        self.control.unlink(missing_ok=True)
+def dump(monitor, path):
+    """Writes the guest's memory as an ELF file, with what the kernel says of itself. Debian
+    12's drgn translates no addresses for that, so QEMU has to."""
+    path.unlink(missing_ok=True)
+    with socket.socket(socket.AF_UNIX) as control:
+        control.settimeout(120)
+        control.connect(str(monitor))
+        with control.makefile("rw") as stream:
+            stream.readline()
+            command(stream, "qmp_capabilities")
+            command(stream, "dump-guest-memory", paging=True, protocol=f"file:{path}")
 
 
 def command(stream, name, **arguments):
@@ -129,17 +102,18 @@ def run(arm, n, version, core=None):
     arguments = " ".join(("console=ttyS0 panic=-1 oops=panic no_timer_check", *KERNEL,
                           "cgroup_disable=memory" if version == "disabled" else "",
                           f"-- -n {n} --json {version}"))
-    guest = Guest(arm, machine, arguments, log)
-    try:
-        ready = guest.wait_for(DUMP_MARK, TIMEOUT)
+    monitor = OUT / "zombies.sock"
+    monitor.unlink(missing_ok=True)
+    start = time.monotonic()
+    with qemu.started(machine, arm.kernel, None, arguments, log, "-device", "vmcoreinfo",
+                      "-qmp", f"unix:{monitor},server,nowait") as guest:
+        ready = wait_for(DUMP_MARK, guest, log, TIMEOUT)
         seen = time.monotonic()
         if ready and core:
-            guest.dump(core)
+            dump(monitor, core)
         took = time.monotonic() - seen
-    finally:
-        guest.end()
-    ended = qemu.Ended(time.monotonic() - guest.start, not ready, 0, guest.console(),
-                       arm.kernel)
+    monitor.unlink(missing_ok=True)
+    ended = qemu.Ended(time.monotonic() - start, not ready, 0, qemu.console(log), arm.kernel)
     why = arms.complaint(ended) or (None if ready else arms.problem(ended))
     if why:
         raise arms.GuestFailed(why, log, ended.console)
