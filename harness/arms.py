@@ -9,7 +9,7 @@ from harness import qemu, races, splats, stale_code
 from harness.common import LOGS, OUT, BenchError, shown, tail
 from harness.kernels import OWN_OPTION
 
-MARK = "# MM_RECLAIM_JSON "
+RESULT = re.compile(r"# MM_RECLAIM_JSON (\{.*\})$", re.MULTILINE)
 EXIT = "MM_RECLAIM_EXIT "
 
 
@@ -76,12 +76,12 @@ def log_name(*parts):
 
 
 def parse(console):
-    """The result line, or None."""
-    for line in console.splitlines():
-        at = line.find(MARK)
-        if at >= 0:
-            return json.loads(line[at + len(MARK):])
-    return None
+    """The result line, or None, also if it is cut off, or has something else in it."""
+    said = RESULT.search(console)
+    try:
+        return json.loads(said[1]) if said else None
+    except ValueError:
+        return None
 
 
 def complaint(ended):
@@ -104,11 +104,11 @@ def problem(ended, skips=()):
     wrong = trouble(ended)
     if wrong:
         return wrong
-    if f"\n{EXIT}code 0" not in ended.console:
-        for line in ended.console.splitlines():
-            if line.startswith(EXIT):
-                return f"the workload ended with {line[len(EXIT):]}"
+    said = re.search(f"^{EXIT}(.*)", ended.console, re.MULTILINE)
+    if not said:
         return f"the guest ended (status {ended.status}) without a result"
+    if said[1] != "code 0":
+        return f"the workload ended with {said[1]}"
     if re.search(r"^not ok ", ended.console, re.MULTILINE):
         return "a check of the workload failed"
     for why in SKIPPED.findall(ended.console):
@@ -157,26 +157,17 @@ def boot(arm, machine, initrd, n, name, workload=(), kernel_args=(),
                            timeout)
     without_maps = arm.kernel.implementation == "c" or not has_maps
     why = problem(ended, {**SKIPS, **(SKIPS_WITHOUT_MAPS if without_maps else {})})
+    result = None if why else parse(ended.console)
+    if not why and (not result or result["n"] != n):
+        why = "the guest printed no result, or one that cannot be parsed"
+    # A build directory may still have the kernel that it was copied from.
+    elif not why and result["implementation"] != arm.kernel.implementation:
+        why = (f"{shown(arm.kernel.image)} has the {result['implementation']} implementation: "
+               f"run 'make kernel VARIANT={arm.kernel.name} ARCH=x86_64'")
     if why:
         raise GuestFailed(why, log, ended.console)
-    try:
-        result = parse(ended.console)
-    except ValueError as error:
-        raise GuestFailed(f"the result cannot be parsed ({error})", log,
-                          ended.console) from None
-    if not result or result["n"] != n:
-        raise GuestFailed("the guest printed no result", log, ended.console)
-    # A build directory may still have the kernel that it was copied from.
-    if result["implementation"] != arm.kernel.implementation:
-        raise GuestFailed(
-            f"{shown(arm.kernel.image)} has the {result['implementation']} "
-            f"implementation: run 'make kernel VARIANT={arm.kernel.name} "
-            "ARCH=x86_64'", log, ended.console)
-    result["arm"] = arm.name
-    result["retries"] = retries
-    result["guest_seconds"] = round(ended.seconds, 3)
-    result["console"] = os.path.relpath(log, OUT)
-    return result
+    return {**result, "arm": arm.name, "retries": retries,
+            "guest_seconds": round(ended.seconds, 3), "console": os.path.relpath(log, OUT)}
 
 
 def probe(arm, initrd, accel):

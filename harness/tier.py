@@ -12,6 +12,7 @@ have to say of it in the meantime, too.
 """
 
 import argparse
+import concurrent.futures
 import dataclasses
 import datetime
 import os
@@ -92,8 +93,9 @@ class Both:
         self.steps = steps
         self.folder = folder
         self.outcomes = {}
-        self.changed = threading.Condition()
+        self.ended = {step: concurrent.futures.Future() for step in steps}
         self.start = time.monotonic()
+        self.one_speaks = threading.Lock()
 
     def say(self, text):
         print(f"[{len(self.outcomes)}/{len(self.steps)} "
@@ -101,12 +103,8 @@ class Both:
 
     def built(self, step):
         """Waits for the kernels of a step, and returns one that failed."""
-        needed = [tiers.kernel(variant) for variant in step.kernels]
-        with self.changed:
-            self.changed.wait_for(
-                lambda: all(kernel in self.outcomes for kernel in needed))
-        return next((kernel.name for kernel in needed
-                     if self.outcomes[kernel].failed), None)
+        return next((kernel.name for kernel in map(tiers.kernel, step.kernels)
+                     if self.ended[kernel].result().failed), None)
 
     def one(self, step, nice):
         log, missing = log_of(step, self.folder), self.built(step)
@@ -114,12 +112,12 @@ class Both:
             outcome = Outcome(0, 1, 0)
             log.write_text(f"not run: \"make {missing}\" failed\n", encoding="utf-8")
         else:
-            with self.changed:
+            with self.one_speaks:
                 self.say(f"make {step.name} ...")
             outcome = run_step(step, self.folder, nice)
-        with self.changed:
+        self.ended[step].set_result(outcome)
+        with self.one_speaks:
             self.outcomes[step] = outcome
-            self.changed.notify_all()
             self.say(f"make {step.name}: "
                      f"{'FAILED' if outcome.failed else 'passed'} "
                      f"after {outcome.seconds:.0f} s")

@@ -52,13 +52,6 @@ class Guests:
             for number in (1, 2, 3)], ())
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(measuring, "OUT", tmp_path)
-    monkeypatch.setattr("harness.progress.TIMES", tmp_path / "times.json")
-    monkeypatch.setattr(kept, "FRESH", False)
-
-
 def test_goes_on_after_an_interruption():
     with pytest.raises(KeyboardInterrupt):
         Guests(KeyboardInterrupt()).measure()

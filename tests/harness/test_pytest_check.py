@@ -6,7 +6,7 @@ import types
 
 import pytest
 
-from harness import common, progress, pytest_check, results
+from harness import common, pytest_check
 
 TESTS = """
 from harness.common import BenchError
@@ -28,10 +28,7 @@ def test_one(case, step):
 
 
 @pytest.fixture
-def judge(tmp_path, monkeypatch):
-    monkeypatch.setattr(results, "OUT", tmp_path)
-    monkeypatch.setattr(common, "RESULTS", tmp_path / "counts")
-    monkeypatch.setattr(progress, "TIMES", tmp_path / "times.json")
+def judge(tmp_path):
     (tmp_path / "test_it.py").write_text(TESTS, encoding="utf-8")
     return lambda select: pytest_check.judge(
         "it", tmp_path, types.SimpleNamespace(select=select), "--rootdir", str(tmp_path))

@@ -6,16 +6,14 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from harness import common, progress, report, results
+from harness import progress, report, results
 
 
 MACHINE = dict.fromkeys(("date", "cpu", "cores", "qemu", "accel", "kernel", "clock", "rounds"))
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch):
-    monkeypatch.setattr(results, "OUT", tmp_path)
-    monkeypatch.setattr(common, "RESULTS", tmp_path / "counts")
+def run():
     found = results.Run("test")
     found.check("good", log="guest")
     found.check("bad <one>", "broke\x00\nat & line 2")
@@ -28,9 +26,7 @@ def test_status(run, tmp_path):
     assert (tmp_path / "counts/test").read_text() == "1 1\n"
 
 
-def test_all_is_well(tmp_path, monkeypatch):
-    monkeypatch.setattr(results, "OUT", tmp_path)
-    monkeypatch.setattr(common, "RESULTS", tmp_path / "counts")
+def test_all_is_well():
     found = results.Run("test")
     found.check("good")
     assert found.conclude() == 0
@@ -67,8 +63,7 @@ def test_page_has_what_failed_first(run, tmp_path):
     assert "fast" not in page
 
 
-def test_time_left(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(progress, "TIMES", tmp_path / "times.json")
+def test_time_left(capsys):
     progress.remember("test", "long", 600)
     shown = progress.Progress("test", ["round 1/2, long", "round 2/2, long"])
     shown.next("one")
