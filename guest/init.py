@@ -4,15 +4,19 @@
 import argparse
 import ctypes
 import errno
+import fcntl
 import json
 import mmap
 import os
+import socket
+import struct
 import subprocess
 import sys
 import time
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 RB_AUTOBOOT = 0x01234567
+SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 PAGE = mmap.PAGESIZE
 CGROUPS = "/sys/fs/cgroup"
 STATS = "/sys/kernel/debug/mm_reclaim/stats"
@@ -38,6 +42,11 @@ def mount(kind, where, data=None):
 
 def umount(where):
     checked(LIBC.umount2(where.encode(), 0), where)
+
+
+def loopback_up():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP))
 
 
 def take_away(places):

@@ -64,18 +64,11 @@ def is_expected(error):
     return error.errno in EXPECTED
 
 
-def available():
-    for line in init.read("/proc/meminfo").splitlines():
-        if line.startswith("MemAvailable:"):
-            return int(line.split()[1]) << 10
-    raise Failed("/proc/meminfo lacks MemAvailable")
-
-
 def eat_all(more):
     """Until nothing is left but what the kernel keeps in reserve, and then some
     of that, or all: then somebody is killed for it."""
     areas = []
-    while available():
+    while init.fields("/proc/meminfo")["MemAvailable:"]:
         areas.append(eat(2 * MIB))
     areas.append(eat(more))
     time.sleep(0.2)

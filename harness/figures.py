@@ -28,7 +28,8 @@ import sys
 import textwrap
 import tomllib
 
-from harness.common import ROOT, BenchError, main
+from harness.common import ROOT, BenchError, expect, main
+from harness.common import shown as shown_path
 from harness.report import markdown, shown
 from harness.revision import git
 
@@ -94,8 +95,7 @@ class Run:
         return f"{self.revision} {self.changes}" if self.changes else self.revision
 
     def table(self, name):
-        if name not in self.tables:
-            raise BenchError(f"docs/figures/{self.name}.json has no table {name!r}")
+        expect(name in self.tables, f"docs/figures/{self.name}.json has no table {name!r}")
         return self.tables[name]
 
     def lines(self, name):
@@ -107,17 +107,15 @@ class Run:
         """The row with that label, or one that is some rows below it."""
         rows = self.table(table)["rows"]
         at = [number for number, cells in enumerate(rows) if cells[0] == label]
-        if len(at) != 1 or at[0] + below >= len(rows):
-            raise BenchError(f"docs/figures/{self.name}.json, table {table!r}, has "
-                               f"{len(at)} rows {label!r}")
+        expect(len(at) == 1 and at[0] + below < len(rows), f"docs/figures/{self.name}.json, "
+               f"table {table!r}, has {len(at)} rows {label!r}")
         return rows[at[0] + below]
 
     def cell(self, table, row, column):
         """The figure that a quotation is of."""
         columns = self.table(table)["columns"]
-        if column not in columns:
-            raise BenchError(f"docs/figures/{self.name}.json, table {table!r}, has no "
-                               f"column {column!r}")
+        expect(column in columns, f"docs/figures/{self.name}.json, table {table!r}, has no "
+               f"column {column!r}")
         return row[columns.index(column)]
 
 
@@ -130,13 +128,11 @@ def load(path):
     except (ValueError, TypeError) as error:
         raise BenchError(f"docs/figures/{path.name}: {error}") from error
     for field in ("revision", "date", "machine", "rounds", "command"):
-        if not getattr(run, field):
-            raise BenchError(f"docs/figures/{path.name}: {field} is empty")
+        expect(getattr(run, field), f"docs/figures/{path.name}: {field} is empty")
     for name, table in run.tables.items():
         for row in table["rows"]:
-            if len(row) != len(table["columns"]):
-                raise BenchError(f"docs/figures/{path.name}, table {name!r}: the row "
-                                   f"{row[0]!r} has {len(row)} cells")
+            expect(len(row) == len(table["columns"]), f"docs/figures/{path.name}, table "
+                   f"{name!r}: the row {row[0]!r} has {len(row)} cells")
     return run
 
 
@@ -156,11 +152,10 @@ def take(path, name, runs):
     content = json.loads(path.read_text(encoding="utf-8"))
     machine = content["machine"]
     same = [run for run in runs.values() if run.command == machine["command"]]
-    if content["uncommitted"]:
-        raise BenchError(f"{path}: it was measured with changes that are not committed")
-    if not name and not same:
-        raise BenchError(f"no file in docs/figures/ has the command \"{machine['command']}\": "
-                         "say AS=NAME")
+    expect(not content["uncommitted"],
+           f"{path}: it was measured with changes that are not committed")
+    expect(name or same, "no file in docs/figures/ has the command "
+           f"\"{machine['command']}\": say AS=NAME")
     name = name or same[0].name
     text = written({
         "revision": content["revision"][:7], "date": content["date"][:10],
@@ -183,8 +178,7 @@ def unit(row):
 def quoted_row(row, columns, runs):
     """Label, figures, and the command and revision that they come from."""
     name, table = row["from"].split()
-    if name not in runs:
-        raise BenchError(f"quoted.toml: there is no docs/figures/{name}.json")
+    expect(name in runs, f"quoted.toml: there is no docs/figures/{name}.json")
     run = runs[name]
     source = run.row(table, row["row"], row.get("below", 0))
     yield row["label"]
@@ -198,8 +192,7 @@ def quoted_row(row, columns, runs):
 
 def quoted(name, spec, runs):
     """Rows of several runs, by quoted.toml."""
-    if name not in spec:
-        raise BenchError(f"quoted.toml has no table {name!r}")
+    expect(name in spec, f"quoted.toml has no table {name!r}")
     table = spec[name]
     if "maps" in table:
         return list(map_cost(table["maps"]))
@@ -226,8 +219,7 @@ def plot(name, runs):
     for run in runs.values():
         if name in run.plots:
             sentence = run.plots[name]
-            if not sentence:
-                raise BenchError(f"docs/figures/{run.name}.json says nothing of {name}")
+            expect(sentence, f"docs/figures/{run.name}.json says nothing of {name}")
             return [f"![{name}]({{docs}}{name})", "",
                     *wrapped(f"{sentence} (`{run.command}`, revision {run.revision}, "
                              f"{run.date}.)")]
@@ -241,38 +233,32 @@ def generated(marker, runs, spec):
         return quoted(rest, spec, runs)
     if kind == "plot":
         return plot(rest, runs)
-    if kind not in runs:
-        raise BenchError(f"there is no docs/figures/{kind}.json")
+    expect(kind in runs, f"there is no docs/figures/{kind}.json")
     return list(runs[kind].lines(rest) if rest else runs[kind].where())
 
 
 def rewritten(path, runs, spec):
     """The text of a file with all that is generated, and the plots that it shows."""
     lines, plots, marker, loose = [], set(), None, 0
+    folder = "" if path.parent == DOCS else "docs/"
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        begin = BEGIN.match(line)
-        if begin and marker:
-            raise BenchError(f"{path.relative_to(ROOT)}:{number}: the markers of line "
-                               f"{loose} have no end")
-        if begin:
+        here = f"{shown_path(path)}:{number}"
+        if begin := BEGIN.match(line):
+            expect(not marker, f"{here}: the markers of line {loose} have no end")
             marker, loose = begin[1], number
             made = generated(marker, runs, spec)
-            folder = "" if path.parent == DOCS else "docs/"
             lines += [line, *(text.replace("{docs}", folder) for text in made)]
             if marker.startswith("plot "):
                 plots.add(marker.split()[1])
         elif line == END:
-            if not marker:
-                raise BenchError(f"{path.relative_to(ROOT)}:{number}: an end of no marker")
+            expect(marker, f"{here}: an end of no marker")
             marker = None
         if not marker:
-            if FIGURE.search(line) and line.startswith("|"):
-                raise BenchError(
-                    f"{path.relative_to(ROOT)}:{number}: a table of figures that names no "
-                    "revision: put them into docs/figures/ and use markers")
+            expect(not (FIGURE.search(line) and line.startswith("|")),
+                   f"{here}: a table of figures that names no revision: put them into "
+                   "docs/figures/ and use markers")
             lines.append(line)
-    if marker:
-        raise BenchError(f"{path.relative_to(ROOT)}: the markers of line {loose} have no end")
+    expect(not marker, f"{shown_path(path)}: the markers of line {loose} have no end")
     return "\n".join(lines) + "\n", plots
 
 
@@ -300,14 +286,14 @@ def wrong_plots(seen):
 def wrong_links(path, text):
     for target in LINK.findall(text):
         if not (path.parent / target).exists():
-            yield f"{path.relative_to(ROOT)}: {target} does not exist"
+            yield f"{shown_path(path)}: {target} does not exist"
 
 
 def wrong_versions():
     for path in SAYS_BASE:
         for version in VERSION.findall(path.read_text(encoding="utf-8")):
             if version != BASE:
-                yield f"{path.relative_to(ROOT)}: Linux {version}, and not {BASE}"
+                yield f"{shown_path(path)}: Linux {version}, and not {BASE}"
 
 
 def load_all():
@@ -337,11 +323,11 @@ def run_all():
         wrong += wrong_links(path, text)
         if text != path.read_text(encoding="utf-8"):
             if check:
-                wrong.append(f"{path.relative_to(ROOT)} quotes other figures than "
+                wrong.append(f"{shown_path(path)} quotes other figures than "
                              "docs/figures/ has: run 'make docs-figures'")
             else:
                 path.write_text(text, encoding="utf-8")
-                print(f"written: {path.relative_to(ROOT)}")
+                print(f"written: {shown_path(path)}")
         if path == README and len(text.splitlines()) > README_LINES:
             wrong.append(f"README.md has {len(text.splitlines())} lines: at most "
                          f"{README_LINES}")

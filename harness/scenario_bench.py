@@ -8,11 +8,13 @@ end if a guest did, or if a goal that decides is not met.
 
 import argparse
 import dataclasses
+import pathlib
+import re
 from collections.abc import Callable
 
 from harness import (
     arms, measuring, page, qemu, report, results, scenario_report, selection, session)
-from harness.common import LOGS, OUT, QUICK, BenchError, shown
+from harness.common import LOGS, OUT, QUICK, shown
 
 MEMORY_MAX = 16384
 # For QEMU itself, and so that the host need not swap.
@@ -88,11 +90,8 @@ def parse_options(bench):
 
 def host_memory():
     """What guests may take, in MiB."""
-    with open("/proc/meminfo") as info:
-        for line in info:
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) // 1024 - SPARE
-    raise BenchError("/proc/meminfo has no MemAvailable")
+    info = pathlib.Path("/proc/meminfo").read_text()
+    return int(re.search(r"^MemAvailable:\s+(\d+)", info, re.M)[1]) // 1024 - SPARE
 
 
 def fit(case, arm, limit):

@@ -5,7 +5,9 @@ machine that the report describes, with a plot at the end."""
 import datetime
 import fcntl
 import os
+import pathlib
 import platform
+import re
 import shlex
 import subprocess
 import sys
@@ -17,14 +19,8 @@ from harness.kernels import ARMS
 
 
 def cpu_model():
-    try:
-        with open("/proc/cpuinfo") as info:
-            for line in info:
-                if line.startswith("model name"):
-                    return line.split(":", 1)[1].strip()
-    except OSError:
-        pass
-    return platform.processor() or "unknown CPU"
+    found = re.search(r"^model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text(), re.M)
+    return found[1] if found else platform.processor() or "unknown CPU"
 
 
 def command(tool):

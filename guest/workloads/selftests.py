@@ -4,11 +4,8 @@
 that are named after --json. /dev/vdb is for swap."""
 
 import contextlib
-import fcntl
 import os
 import signal
-import socket
-import struct
 import subprocess
 import time
 
@@ -20,15 +17,6 @@ from suites import SUITES
 OPTIONS = "nsdelegate,memory_hugetlb_accounting,memory_recursiveprot"
 SWAP = "/dev/vdb"
 OUTPUT = "/run/output"
-
-
-def loopback():
-    """test_memcontrol talks to itself over it, where there is a network."""
-    if not os.path.exists("/proc/net"):
-        return
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
-        request = struct.pack("16sh14x", b"lo", 1)  # IFF_UP
-        fcntl.ioctl(any_socket, 0x8914, request)  # SIOCSIFFLAGS
 
 
 @contextlib.contextmanager
@@ -89,7 +77,9 @@ def work(arguments):
     init.mount("tmpfs", "/run")
     init.mount("cgroup2", CGROUPS, OPTIONS)
     init.make_swap(SWAP)
-    loopback()
+    # test_memcontrol talks to itself over it, where there is a network.
+    if os.path.exists("/proc/net"):
+        init.loopback_up()
     names = arguments[arguments.index("--json") + 1:]
     return {"cgroup": "v2", "suites": [run(SUITES[name]) for name in names]}
 

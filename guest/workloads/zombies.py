@@ -11,7 +11,6 @@ cgroups are there: v2, v1, or disabled.
 import array
 import contextlib
 import ctypes
-import fcntl
 import json
 import os
 import select
@@ -27,7 +26,6 @@ CLONE_NEWCGROUP = 0x02000000
 MS_BIND = 4096
 FSOPEN = 430
 IO_SETUP, IO_SUBMIT, IOCB_CMD_POLL = 206, 209, 5
-SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 ISOLATED_CPU = 1
 DISK = "/mnt/disk"
 TOOL = ("memcg_zombies.py", "--vmlinux", "/vmlinux")
@@ -211,14 +209,9 @@ def make_unknown(count):
         MADE.remove(path, "unexplained", [0])
 
 
-def interface_up():
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
-        fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP))
-
-
 def make_closed(count):
     """Closed with data that the other end doesn't take: TCP goes on trying."""
-    interface_up()
+    init.loopback_up()
     server = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     server.bind(("127.0.0.1", 0))
     server.listen(count)
