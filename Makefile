@@ -45,8 +45,7 @@ harness-check: deps tree ## check, in seconds, that the harness finds what is wr
 	@tests/run harness
 
 mutants-check: tree ## check, in seconds, that the mutants still fit the code
-	@tests/run mutants --check
-	@tests/mutants/run-debug --check
+	@tests/run mutants_check
 
 mutants: deps tree ## show that the suites catch each documented mutation
 	@tests/run mutants
@@ -80,7 +79,7 @@ torture: deps debug-kernel ## everything at once, at random; DURATION=SECONDS, S
 
 mutants-debug: deps tree ## show that torture and its like catch deliberate bugs
 	@scripts/kernels mutants-debug
-	@tests/mutants/run-debug
+	@tests/run mutants_debug
 
 selftests: deps tree ## the kernel's own selftests on stock and rust, compared; QUICK=1 is short
 	@scripts/kernels "selftests$(if $(QUICK), QUICK)"

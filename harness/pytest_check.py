@@ -27,7 +27,7 @@ except ModuleNotFoundError:
     os.execv("/usr/bin/python3", ["/usr/bin/python3", ROOT / "tests/run", *sys.orig_argv[2:]])
 
 # What is not about guests, and what its results are called.
-QUICK_ONES = {"harness": "harness", "tools": "tools-check"}
+QUICK_ONES = {"harness": "harness", "tools": "tools-check", "mutants_check": "mutants-check"}
 
 
 class Step:
@@ -112,7 +112,8 @@ class Plugin:
             self.run.check(name, report.failed and report.longreprtext, step.text,
                            report.duration, step.log)
         if self.progress and (report.when == "call" or not report.passed):
-            self.progress.done(f"FAIL: {report.longreprtext}" if report.failed else step.said,
+            self.progress.done(f"FAIL: {report.longreprtext}" if report.failed else
+                               report.longrepr[2] if report.skipped else step.said,
                                report.passed and not step.wrong)
             for line in step.wrong + step.lines:
                 print(f"    {line}")
@@ -156,7 +157,8 @@ def run():
     # SystemExit would end one test only.
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
-    return judge(QUICK_ONES.get(name, name), ROOT / "tests" / name, options, *others)
+    tool = QUICK_ONES.get(name, name.replace("_", "-"))
+    return judge(tool, ROOT / "tests" / name, options, *others)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
 """The mutations of mutants.toml, and how one is made of a file, or in a tree."""
 
+import contextlib
 import fnmatch
+import functools
 import pathlib
 import re
-import subprocess
 import tomllib
 
 from harness import kernels
-from harness.common import BenchError
+from harness.common import ROOT, BenchError, expect
+from harness.revision import git
 
 
 def load(name='mutants.toml'):
@@ -31,6 +33,7 @@ def mutated(name, mutant, tree):
     return path, text, text.replace(old, new)
 
 
+@functools.cache
 def cases(tree):
     """The cases of the suites, as kunit.py names them: SUITE.CASE. A case that is in
     a file with several suites is taken for one of each."""
@@ -55,55 +58,33 @@ def unmatched(mutant, names):
                                   f'{pattern}.*')]
 
 
-def outdated(mutants, tree):
-    """What is wrong with mutants, one line each: a text that occurs not once, or
-    suites, or a program, that are not there."""
-    names, programs = cases(tree), pathlib.Path(__file__).parents[1]
-    for name, mutant in mutants.items():
-        try:
-            _, text, changed = mutated(name, mutant, tree)
-            if text == changed:
-                yield f'{name}: changes nothing'
-        except (BenchError, OSError) as error:
-            yield str(error)
-        if 'suites' in mutant:
-            for pattern in unmatched(mutant, names):
-                yield f'{name}: no case is called {pattern}'
-        else:
-            words = [word for word in mutant['check'].split() if '=' not in word]
-            if not (programs / words[0]).is_dir():
-                yield f'{name}: there is no tests/{words[0]}'
-        if mutant.get('kernel', 'debug') not in kernels.KERNELS:
-            yield f'{name}: there is no kernel {mutant["kernel"]}'
-
-
-def check(mutants, tree):
-    """Prints what is wrong, and returns how many lines that took."""
-    wrong = list(outdated(mutants, tree))
-    for line in wrong:
-        print(line)
-    print(f'{len(mutants)} mutants, {len(wrong)} faults')
-    return len(wrong)
+def check(name, mutant, tree):
+    """That it fits the code: its text is there once, and so are its suites or program."""
+    _, text, changed = mutated(name, mutant, tree)
+    expect(text != changed, f'{name}: changes nothing')
+    if 'suites' in mutant:
+        wrong = unmatched(mutant, cases(tree))
+        expect(not wrong, f'{name}: no case is called {" or ".join(wrong)}')
+    else:
+        program = next(word for word in mutant['check'].split() if '=' not in word)
+        expect((ROOT / 'tests' / program).is_dir(), f'{name}: there is no tests/{program}')
+    kernel = mutant.get('kernel', 'debug')
+    expect(kernel in kernels.KERNELS, f'{name}: there is no kernel {kernel}')
 
 
 def check_unchanged(tree):
     """What was edited there would be tested, too, or lost."""
-    changed = subprocess.run(['git', 'status', '--porcelain',
-                              '--untracked-files=no'], cwd=tree, check=True,
-                             stdout=subprocess.PIPE, text=True).stdout
-    if changed:
-        raise BenchError(f'build/linux was edited:\n{changed}drop that with: '
-                         'git -C build/linux reset --hard')
+    changed = git('status', '--porcelain', '--untracked-files=no', folder=tree)
+    expect(not changed, f'build/linux was edited:\n{changed}\ndrop that with: '
+           'git -C build/linux reset --hard')
 
 
-class Mutation:
-    """Applies a mutation, and takes it back however the block is left."""
-
-    def __init__(self, name, mutant, tree):
-        self.path, self.text, self.mutated = mutated(name, mutant, tree)
-
-    def __enter__(self):
-        self.path.write_text(self.mutated, encoding='utf-8')
-
-    def __exit__(self, *_):
-        self.path.write_text(self.text, encoding='utf-8')
+@contextlib.contextmanager
+def applied(name, mutant, tree):
+    """The mutation, which is taken back however the block is left."""
+    path, text, changed = mutated(name, mutant, tree)
+    path.write_text(changed, encoding='utf-8')
+    try:
+        yield
+    finally:
+        path.write_text(text, encoding='utf-8')
