@@ -59,17 +59,17 @@ def options(config):
 
 def holds(attributes, enabled):
     """Whether what has these attributes of Rust's is built."""
-    return all((name in enabled) != bool(negated)
-               for negated, name in CFG.findall(attributes))
+    return enabled is None or all((name in enabled) != bool(negated)
+                                  for negated, name in CFG.findall(attributes))
 
 
 def of_c(enabled):
-    """By suite, the cases of the C files that are built."""
+    """By suite, the cases of the C files that are built; without options all."""
     listed, built = set(), []
     for condition, names in MAKE_LINE.findall(read(SUITES / 'Makefile')):
         files = [name.replace('.o', '.c') for name in names.split()]
         listed.update(files)
-        if not condition or condition in enabled:
+        if not condition or enabled is None or condition in enabled:
             built += files
     forgotten = {path.name for path in SUITES.glob('*.c')} - listed
     if forgotten:
@@ -107,6 +107,11 @@ def of_rust(enabled):
     return found
 
 
+def everything(enabled=None):
+    """Of both."""
+    return {**of_c(enabled), **of_rust(enabled)}
+
+
 def chosen(suites, globs):
     """Those of the suites and cases that kunit.filter_glob lets run."""
     found = {}
@@ -126,7 +131,7 @@ def expected(log, config):
         raise Unreadable(f'{config} has no suites')
     match = FILTER.search(log)
     globs = match[1].strip('"') if match else '*'
-    found = chosen({**of_c(enabled), **of_rust(enabled)}, globs)
+    found = chosen(everything(enabled), globs)
     if not found:
         raise Unreadable(f'no suite is called {globs}')
     return found

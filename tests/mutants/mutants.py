@@ -5,10 +5,9 @@ import contextlib
 import fnmatch
 import functools
 import pathlib
-import re
 import tomllib
 
-from harness import kernels
+from harness import kernels, kunit_suites
 from harness.common import ROOT, BenchError, expect
 from harness.revision import git
 
@@ -34,20 +33,10 @@ def mutated(name, mutant, tree):
 
 
 @functools.cache
-def cases(tree):
-    """The cases of the suites, as kunit.py names them: SUITE.CASE. A case that is in
-    a file with several suites is taken for one of each."""
-    found = set()
-    for folder, suite, case in (
-            ('mm/tests/mm_reclaim/*.c', r'\.name = "(\w+)"', r'KUNIT_CASE\w*\((\w+)\)'),
-            ('rust/mm_reclaim/tests/*.rs', r'#\[kunit_tests\((\w+)\)\]',
-             r'#\[test\]\s+fn (\w+)')):
-        for path in tree.glob(folder):
-            text = path.read_text(encoding='utf-8')
-            names = re.findall(case, text)
-            found.update(f'{name}.{of}' for name in re.findall(suite, text)
-                         for of in names)
-    return found
+def cases():
+    """The cases of the suites, as kunit.py names them: SUITE.CASE."""
+    return {f'{suite}.{case}' for suite, found in kunit_suites.everything().items()
+            for case in found}
 
 
 def unmatched(mutant, names):
@@ -63,7 +52,7 @@ def check(name, mutant, tree):
     _, text, changed = mutated(name, mutant, tree)
     expect(text != changed, f'{name}: changes nothing')
     if 'suites' in mutant:
-        wrong = unmatched(mutant, cases(tree))
+        wrong = unmatched(mutant, cases())
         expect(not wrong, f'{name}: no case is called {" or ".join(wrong)}')
     else:
         program = next(word for word in mutant['check'].split() if '=' not in word)

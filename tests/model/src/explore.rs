@@ -4,7 +4,7 @@
 //!
 //! Where there are many, those with more than a few preemptions are left out: see `preemptions`.
 //! Mutants in tests/mutants/mutants.toml name the tests here that they fail, by the key `model`;
-//! tests/model/run shows that they do, and that no test is left that nothing fails.
+//! `make model` shows that they do, and that no test is left that nothing fails.
 
 use kernel::{
     alloc::flags::GFP_KERNEL,
