@@ -1,18 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """What has passed, or was measured, for this code: in a file, so that a run goes on
 where it was interrupted, and on another machine if the file is copied there. With
-FRESH=1 it starts anew.
-
-As a program, for shell:
-
-	python3 -m harness.kept FILE has|keep NAME [KEY...]
-"""
+FRESH=1 it starts anew."""
 
 import hashlib
 import json
 import os
-import pathlib
-import sys
 
 from harness import revision
 from harness.common import shown, write_json
@@ -48,16 +41,3 @@ class Kept:
     def drop(self):
         self.values = {}
         self.path.unlink(missing_ok=True)
-
-
-def main():
-    path, command, name, *key = sys.argv[1:]
-    # What a shell script asks for more than once has been started anew by it.
-    kept = Kept(pathlib.Path(path), *key, fresh=False)
-    if command == "keep":
-        kept.keep(name, True)
-    return 0 if kept.get(name) else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -76,14 +76,19 @@ class Plugin:
 
     def pytest_generate_tests(self, metafunc):
         if "step" in metafunc.fixturenames:
-            cases = metafunc.module.cases(self.parsed)
+            try:
+                cases = metafunc.module.cases(self.parsed)
+            except BenchError as error:
+                self.wrong, cases = error, {}
             metafunc.parametrize("case", cases.values(), ids=cases)
 
     def pytest_collection_modifyitems(self, items):
         try:
-            items[:] = items and selection.chosen(self.parsed, items, name_of)
+            if items and not self.wrong:
+                items[:] = selection.chosen(self.parsed, items, name_of)
         except BenchError as error:
             self.wrong = error
+        if self.wrong:
             items.clear()
         self.names = {item.nodeid: name_of(item) for item in items}
         if self.run.tool not in QUICK_ONES.values():

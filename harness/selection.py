@@ -2,13 +2,11 @@
 """One way to select: -k EXPR, or K= of make, as pytest has it: words that a name must
 contain, joined by "and", "or", "not" and parentheses. Words with blanks are quoted."""
 
-import argparse
 import ast
 import os
 import re
-import sys
 
-from harness.common import BenchError, main
+from harness.common import BenchError
 
 # Quoted, an operator or a parenthesis, or a plain word.
 TOKEN = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([()]|(?:and|or|not)\b(?![^\s()"']))"""
@@ -48,15 +46,3 @@ def chosen(options, items, name=str):
         raise BenchError(f"-k: nothing matches \"{options.select}\"; there are\n" +
                          "\n".join(f"    {name(item)}" for item in items))
     return found
-
-
-def main_program():
-    """For shell."""
-    parser = argparse.ArgumentParser(description=main_program.__doc__)
-    add_option(parser, "lines of the standard input")
-    print("\n".join(chosen(parser.parse_args(), sys.stdin.read().split("\n")[:-1])))
-    return 0
-
-
-if __name__ == "__main__":
-    main(main_program)
