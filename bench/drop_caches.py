@@ -10,7 +10,7 @@ import os
 import statistics
 
 from harness import scenario_bench
-from harness.common import BenchError, main
+from harness.common import BenchError
 from harness.goals import (
     at_least, goal, maps, maps_by_size, no_more, not_slower, ratio_goal)
 from harness.scenario import Case, Scenario, named
@@ -172,6 +172,3 @@ BENCH = scenario_bench.Bench(
     "bench", "The bench: boots each kernel in QEMU and compares what reclaim costs them.",
     SCENARIOS, ("stock", "rust"), (), scenario_bench.NOTES, rounds=(5, 1),
     beside=("exhaustive",))
-
-if __name__ == "__main__":
-    main(lambda: scenario_bench.run(BENCH))

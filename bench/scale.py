@@ -12,7 +12,6 @@ import itertools
 import math
 
 from harness import scenario_bench
-from harness.common import main
 from harness.goals import (
     at_least, at_most, below, factor, goal, maps, maps_by_size, noise_text, noisy, not_slower,
     ratio_goal)
@@ -340,6 +339,3 @@ SCENARIOS = named((
 BENCH = scenario_bench.Bench(
     "scale", "The bench at scale: eight scenarios, each with stock and rust in turn.",
     SCENARIOS, ("stock", "rust"), ("inline",), scenario_bench.NOTES)
-
-if __name__ == "__main__":
-    main(lambda: scenario_bench.run(BENCH))

@@ -9,7 +9,7 @@ are visited, decides; see goals.py.
 """
 
 from harness import scenario_bench, soft_limit_guest
-from harness.common import QUICK, main
+from harness.common import QUICK
 from harness.goals import at_least, at_most, below, not_slower
 from harness.scenario import Case, Scenario, median, mib, named, over
 
@@ -166,6 +166,3 @@ BENCH = scenario_bench.Bench(
     "softlimit", "The bench of soft limits: stock, and this project with them off and on.",
     SCENARIOS, ("stock", "on") if QUICK else ("stock", "off", "on"), (), NOTES,
     soft_limit_guest.build, soft_limit_guest.disks, (3, 1))
-
-if __name__ == "__main__":
-    main(lambda: scenario_bench.run(BENCH))

@@ -6,7 +6,6 @@ what is documented.
 """
 
 from harness import python_guest, scenario_bench
-from harness.common import main
 from harness.goals import at_least, at_most, not_slower, ratio_goal
 from harness.scenario import Case, Scenario, median, mib, named, one_of, over
 from harness.stats import ms
@@ -176,6 +175,3 @@ BENCH = scenario_bench.Bench(
     "untrusted", "What a container can do to its neighbours, on stock and on this project.",
     SCENARIOS, ("stock", "rust"), (), NOTES,
     lambda: python_guest.build("untrusted.py"), rounds=(3, 1))
-
-if __name__ == "__main__":
-    main(lambda: scenario_bench.run(BENCH))

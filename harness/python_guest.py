@@ -8,10 +8,9 @@ and the libraries of both.
 import functools
 import pathlib
 import re
-import stat
 
 from harness import tools
-from harness.common import BUILD, OUT, ROOT, BenchError, shown
+from harness.common import BUILD, ROOT, BenchError, shown
 from harness.initramfs import write_archive
 
 # Not the first in PATH, which may be one that is not installed like a package.
@@ -69,17 +68,5 @@ def build(program):
             raise BenchError(f"{shown(path)} is missing: run 'make deps tree'")
     files = contents(program)
     files.update((pathlib.Path("/tools") / path.name, path) for path in TOOLS)
-
-    folders = {pathlib.Path(name) for name in ("/dev", "/proc", "/sys", "/tmp")}
-    for path in files:
-        folders.update(path.parents)
-    folders.discard(pathlib.Path("/"))
-    members = [(str(path)[1:], stat.S_IFDIR | 0o755, b"", (0, 0))
-               for path in sorted(folders)]
-    # Python does not start without random numbers.
-    members += [("dev/console", stat.S_IFCHR | 0o600, b"", (5, 1)),
-                ("dev/urandom", stat.S_IFCHR | 0o444, b"", (1, 9))]
-    members += [(str(path)[1:], stat.S_IFREG | 0o755, source.read_bytes(), (0, 0))
-                for path, source in sorted(files.items())]
-    OUT.mkdir(parents=True, exist_ok=True)
-    return write_archive(f"{pathlib.Path(program).stem}.cpio.gz", members)
+    return write_archive(f"{pathlib.Path(program).stem}.cpio.gz",
+                         {place: source.read_bytes() for place, source in files.items()})
