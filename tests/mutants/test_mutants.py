@@ -28,44 +28,33 @@ TRIES = {'always': 1, 'often': 4, 'rarely': 4}
 REQUIRED = ('always', 'often')
 
 
-class Kernel:
-    """The kernel that has the suites, for an architecture."""
-
-    def __init__(self, arch):
-        self.arch = arch
-
-    def call(self, log, *command, **variables):
-        """Runs a command, and returns whether it succeeded."""
-        log.parent.mkdir(parents=True, exist_ok=True)
-        with open(log, 'w', encoding='utf-8') as file:
-            return not subprocess.run(
-                command, env={**os.environ, **variables},
-                stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT,
-                check=False).returncode
-
-    def build(self, log):
-        """Builds the kernel, and returns whether that worked."""
-        return self.call(log, ROOT / 'scripts' / 'kernel', KERNEL, self.arch)
-
-    def passes(self, log, suites):
-        """Returns whether all went well. The kernel takes one pattern at a time."""
-        return all(self.boots(log, pattern) for pattern in suites.split())
-
-    def boots(self, log, pattern):
-        """Boots the kernel, and returns whether all went well."""
-        return self.call(log, ROOT / 'scripts' / 'kunit', self.arch, BUILT='1',
-                         VARIANT=KERNEL, FILTER=pattern,
-                         RESULTS=str(LOGS / 'results'),
-                         TIMEOUT=str(BOOT_TIMEOUT[self.arch]))
+def call(log, *command, **variables):
+    """Runs a command, and returns whether it succeeded."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with open(log, 'w', encoding='utf-8') as file:
+        return not subprocess.run(
+            command, env={**os.environ, **variables}, stdin=subprocess.DEVNULL, stdout=file,
+            stderr=subprocess.STDOUT, check=False).returncode
 
 
-def judge(kernel, name, mutant, tries):
+def builds(arch, log):
+    return call(log, ROOT / 'scripts' / 'kernel', KERNEL, arch)
+
+
+def passes(arch, log, suites):
+    """Returns whether all went well. The kernel takes one pattern at a time."""
+    return all(call(log, ROOT / 'scripts' / 'kunit', arch, BUILT='1', VARIANT=KERNEL,
+                    FILTER=pattern, RESULTS=str(LOGS / 'results'),
+                    TIMEOUT=str(BOOT_TIMEOUT[arch])) for pattern in suites.split())
+
+
+def judge(arch, name, mutant, tries):
     """Runs the suites on a mutant: what became of it, and after how many runs."""
     with applied(name, mutant, TREE):
-        if not kernel.build(LOGS / f'{name}-build.log'):
+        if not builds(arch, LOGS / f'{name}-build.log'):
             raise BenchError(f'{name}: does not build, see {LOGS / name}-build.log')
         for run in range(1, tries + 1):
-            if not kernel.passes(LOGS / f'{name}.log', mutant['suites']):
+            if not passes(arch, LOGS / f'{name}.log', mutant['suites']):
                 return 'killed', run
     return 'survived', tries
 
@@ -81,14 +70,15 @@ def cases(_options):
 
 
 @pytest.fixture(scope='module')
-def kernel(options, request):
+def arch(options, request):
     """One on which the suites pass: else a mutant that fails would mean nothing."""
     check_unchanged(TREE)
-    found, log = Kernel(options.arch), LOGS / 'unchanged.log'
-    if not found.build(LOGS / 'unchanged-build.log') or not found.passes(log, 'mm_reclaim*'):
+    log = LOGS / 'unchanged.log'
+    if not builds(options.arch, LOGS / 'unchanged-build.log') or \
+            not passes(options.arch, log, 'mm_reclaim*'):
         request.session.shouldfail = f'the suites fail without any mutation, see {log}'
         raise BenchError(request.session.shouldfail)
-    return found
+    return options.arch
 
 
 @pytest.fixture(scope='module')
@@ -103,7 +93,7 @@ def test_mutant(case, step, request, options, kept):
     check(name, mutant, TREE)
     tries = options.tries or TRIES.get(mutant['caught'], 1)
     before = None if options.select else kept.get(name)
-    result, runs = before or judge(request.getfixturevalue('kernel'), name, mutant, tries)
+    result, runs = before or judge(request.getfixturevalue('arch'), name, mutant, tries)
     step.text, step.said = result, (f'{result} (run {runs} of {tries}; expected: '
                                     f'{mutant["caught"]}){", before" if before else ""}')
     if result == 'survived' and mutant['caught'] in REQUIRED:
