@@ -152,6 +152,8 @@ def take(path, name, runs):
     content = json.loads(path.read_text(encoding="utf-8"))
     machine = content["machine"]
     same = [run for run in runs.values() if run.command == machine["command"]]
+    expect(not content["failed"] and content["checks"],
+           f"{path}: a guest failed, or the run was not finished")
     expect(not content["uncommitted"],
            f"{path}: it was measured with changes that are not committed")
     expect(name or same, "no file in docs/figures/ has the command "
@@ -309,6 +311,8 @@ def run_all():
     parser.add_argument("--as", metavar="NAME", dest="name", help="to docs/figures/NAME.json")
     options = parser.parse_args()
     check = options.check
+    if check and options.source:
+        parser.error("--check writes nothing")
 
     runs = load_all()
     if options.source:

@@ -133,15 +133,21 @@ def judge(tool, folder, options, *arguments):
     """Runs the tests of a folder, and returns the exit status. `arguments` are pytest's."""
     is_quick = tool in QUICK_ONES.values()
     plugin = Plugin(results.Run(tool), options)
+    # Nothing from outside chooses what is run.
+    os.environ.pop("PYTEST_ADDOPTS", None)
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     status = pytest.main(
-        [*(["-q"] if is_quick else ["-s", "-p", "no:terminal"]), "-p", "no:cacheprovider",
-         "--import-mode=importlib", f"--rootdir={ROOT}", "--continue-on-collection-errors",
+        [*(["-q"] if is_quick else ["-s", "-p", "no:terminal"]), "-c", os.devnull,
+         "-p", "no:cacheprovider", "--import-mode=importlib", f"--rootdir={ROOT}",
+         "--continue-on-collection-errors",
          *arguments, str(folder)], [plugin])
     if status == pytest.ExitCode.INTERRUPTED:
         raise KeyboardInterrupt
     if plugin.wrong:
         raise plugin.wrong
     found = plugin.run
+    if not found.count(results.PASSED) and not found.count(results.FAILED):
+        found.check("pytest", "nothing was run")
     if status and not found.count(results.FAILED):
         found.check("pytest", f"ended with status {status}")
     # What counts may be part of what is tested: pytest has the last word.

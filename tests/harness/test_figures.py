@@ -23,7 +23,8 @@ def run(tmp_path, monkeypatch):
         path = tmp_path / "run.of"
         path.write_text(json.dumps({
             "revision": "0123456789ab", "date": "2026-11-23 00:02 UTC", "uncommitted": [],
-            "machine": MACHINE, "tables": {"one": TABLE}, **changed}))
+            "failed": [], "checks": [{"name": "goal"}], "machine": MACHINE,
+            "tables": {"one": TABLE}, **changed}))
         return path
     return write
 
@@ -37,7 +38,8 @@ def test_a_new_file_and_the_one_of_the_same_command(run):
     assert figures.load_all()["name"].date == "2027-01-01"
 
 
-@pytest.mark.parametrize("changed", [{}, {"uncommitted": ["a"]}])
+@pytest.mark.parametrize("changed", [
+    {}, {"uncommitted": ["a"]}, {"failed": ["a guest"]}, {"checks": []}])
 def test_what_is_refused(run, changed):
     with pytest.raises(BenchError):
         figures.take(run(**changed), "name" if changed else None, {})

@@ -56,6 +56,16 @@ def test_none_is_chosen(judge):
         judge("nothing")
 
 
+def test_nothing_is_there(judge, tmp_path):
+    (tmp_path / "test_it.py").unlink()
+    # Another name: modules are kept by theirs.
+    (tmp_path / "test_none.py").write_text(TESTS.replace("return {", "return {} and {"),
+                                           encoding="utf-8")
+    assert judge("") == 1
+    found = json.loads((tmp_path / "it.json").read_text())["checks"]
+    assert found[-1]["text"] == "nothing was run"
+
+
 def test_interrupted(judge, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         judge("")

@@ -57,7 +57,7 @@ def test_page_has_what_failed_first(run, tmp_path):
             ("Part", "it is", {"one": report.table(["a", "b"], [["cell", [2, 1, 3]]])}))})
     page = (tmp_path / "test.html").read_text()
     places = [page.index(text) for text in (
-        "bad &lt;one&gt;", "a doubt", "slow", "<td>cell</td>", "All checks",
+        "bad &lt;one&gt;", "a doubt", "<li>slow", "<td>cell</td>", "All checks",
         "href=\"log/a.log\"")]
     assert places == sorted(places)
     assert "fast" not in page

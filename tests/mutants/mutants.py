@@ -7,9 +7,8 @@ import functools
 import pathlib
 import tomllib
 
-from harness import kernels, kunit_suites
+from harness import kernels, kunit_suites, tools
 from harness.common import ROOT, BenchError, expect
-from harness.revision import git
 
 
 def load(name='mutants.toml'):
@@ -56,14 +55,16 @@ def check(name, mutant, tree):
         expect(not wrong, f'{name}: no case is called {" or ".join(wrong)}')
     else:
         program = next(word for word in mutant['check'].split() if '=' not in word)
-        expect((ROOT / 'tests' / program).is_dir(), f'{name}: there is no tests/{program}')
+        expect((ROOT / 'tests' / program / f'test_{program}.py').is_file(),
+               f'{name}: there is no tests/{program}')
     kernel = mutant.get('kernel', 'debug')
     expect(kernel in kernels.KERNELS, f'{name}: there is no kernel {kernel}')
 
 
 def check_unchanged(tree):
     """What was edited there would be tested, too, or lost."""
-    changed = git('status', '--porcelain', '--untracked-files=no', folder=tree)
+    changed = tools.run(['git', '-C', tree, 'status', '--porcelain', '--untracked-files=no'],
+                        'build/linux').strip()
     expect(not changed, f'build/linux was edited:\n{changed}\ndrop that with: '
            'git -C build/linux reset --hard')
 
@@ -72,8 +73,8 @@ def check_unchanged(tree):
 def applied(name, mutant, tree):
     """The mutation, which is taken back however the block is left."""
     path, text, changed = mutated(name, mutant, tree)
-    path.write_text(changed, encoding='utf-8')
     try:
+        path.write_text(changed, encoding='utf-8')
         yield
     finally:
         path.write_text(text, encoding='utf-8')
