@@ -16,6 +16,8 @@
 #include <linux/percpu.h>
 #include <linux/seq_file.h>
 
+#include "mm_reclaim_dying.h"
+
 struct mm_reclaim_stats {
 	long values[NR_MM_RECLAIM_STATS];
 };
@@ -60,6 +62,16 @@ static long mm_reclaim_stat_sum(enum mm_reclaim_stat stat)
 	return sum;
 }
 
+static void memcg_dying_show(struct seq_file *m)
+{
+	struct memcg_dying_counts counts = memcg_dying_count(root_mem_cgroup);
+
+	seq_printf(m, "dying %ld\n", counts.dying);
+	seq_printf(m, "draining %ld\n", counts.draining);
+	seq_printf(m, "drained %ld\n", counts.drained);
+	seq_printf(m, "drained_bytes %ld\n", counts.drained_bytes);
+}
+
 static int mm_reclaim_stats_show(struct seq_file *m, void *v)
 {
 	int i;
@@ -70,6 +82,7 @@ static int mm_reclaim_stats_show(struct seq_file *m, void *v)
 	seq_printf(m, "bytes %ld\n",
 		   mm_reclaim_stat_sum(MM_RECLAIM_TABLE_BYTES) +
 		   mm_reclaim_stat_sum(MM_RECLAIM_UNITS) * SHRINKER_UNIT_SIZE);
+	memcg_dying_show(m);
 #ifdef CONFIG_MEMCG_V1
 	if (!mem_cgroup_disabled())
 		seq_printf(m, "memcgs_in_excess %ld\n",

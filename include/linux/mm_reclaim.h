@@ -113,6 +113,42 @@ struct soft_limit_state {
 	long		nr_below;
 };
 
+/**
+ * enum memcg_stats_state - what became of the per-CPU statistics of a memcg
+ * @MEMCG_STATS_ACTIVE: it may write them; so may all below it that are not active
+ * @MEMCG_STATS_DRAINING: removed: it and all below it write those of the next memcg
+ *	above that is active, except for writers that began before
+ * @MEMCG_STATS_FLUSHED: nobody writes them, and all that was in them is with the
+ *	parent; flushes that began before may still read them
+ * @MEMCG_STATS_FREED: they are freed
+ * @NR_MEMCG_STATS_STATES: number of states
+ */
+enum memcg_stats_state {
+	MEMCG_STATS_ACTIVE,
+	MEMCG_STATS_DRAINING,
+	MEMCG_STATS_FLUSHED,
+	MEMCG_STATS_FREED,
+	NR_MEMCG_STATS_STATES,
+};
+
+/**
+ * struct memcg_dying - what becomes of a memcg that is removed and still referenced
+ * @state: enum memcg_stats_state; only Rust changes it (rust/mm_reclaim/dying.rs)
+ * @below: how many memcgs below it were removed and are not freed yet, by their state
+ * @list: in the list of those removed a short time ago
+ * @since: when it was removed, in jiffies since boot
+ *
+ * Embedded in struct mem_cgroup, beside pairs of pointers: vmstats_percpu is the
+ * memcg's own, vmstats_target what it writes; so are lruvec_stats_percpu and
+ * lruvec_stats_target on each node, and events_percpu and events_target.
+ */
+struct memcg_dying {
+	unsigned int		state;
+	atomic_t		below[NR_MEMCG_STATS_STATES];
+	struct list_head	list;
+	u64			since;
+};
+
 /* sizeof a unit, which rust/mm_reclaim/unit.rs defines and checks */
 #define SHRINKER_UNIT_SIZE	528
 
@@ -173,6 +209,15 @@ struct mem_cgroup *mem_cgroup_iter_excess(struct mem_cgroup *root,
 					  struct mem_cgroup_reclaim_cookie *reclaim,
 					  unsigned int *walked);
 #endif
+
+/* Called where it may sleep, by one task at a time. */
+void drain_dying_memcgs(void);
+
+/* Asked of mm/mm_reclaim_dying.c. */
+struct mem_cgroup *memcg_dying_take(void);
+void memcg_redirect_stats(struct mem_cgroup *memcg, struct mem_cgroup *to);
+void memcg_flush_own_stats(struct mem_cgroup *memcg);
+void memcg_free_own_stats(struct mem_cgroup *memcg);
 
 /* Asked of mm/shrinker.c. */
 unsigned long do_shrink_slab_memcg(struct shrink_control *sc,
@@ -289,6 +334,7 @@ bool mem_cgroup_is_in_excess(struct mem_cgroup *memcg);
 #endif
 
 void shrinker_forget_node(int nid);
+void memcg_dying_drain(void);
 void shrinker_verify(struct mem_cgroup *memcg, int nid);
 
 /* Asked of mm/tests/mm_reclaim. */

@@ -22,12 +22,14 @@ use kernel::{
 };
 
 use crate::{
+    dying,
     id_table::Writer,
     lifecycle,
     map::on_node::HasMap,
     memcg::{
         self,
-        MemCgroup, //
+        MemCgroup,
+        MemCgroupRef, //
     },
     shrinker::{
         Shrinker,
@@ -110,6 +112,16 @@ pub(crate) unsafe extern "C" fn install_shrinker_unit(
     let memcg = unsafe { MemCgroup::from_raw(memcg) };
 
     from_result(|| lifecycle::install(memcg, id, Flags::from_raw(gfp)).map(|()| 0))
+}
+
+/// Gives back the per-CPU statistics of memcgs that were removed a while ago. May sleep.
+///
+/// # Safety
+///
+/// Must not be called twice at the same time.
+#[export]
+pub(crate) unsafe extern "C" fn drain_dying_memcgs() {
+    dying::drain::<MemCgroup>(MemCgroupRef::take_dying);
 }
 
 /// Brings the maps of a memcg online. Returns 0 or `-ENOMEM`. May sleep.

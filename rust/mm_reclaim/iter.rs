@@ -108,6 +108,23 @@ pub(crate) trait SharedPosition<T: Group> {
     fn advance(&self, from: Option<&T>, to: Option<&Step<T>>) -> bool;
 }
 
+/// The position of walks that are never shared.
+pub(crate) enum Alone {}
+
+impl<T: Group> SharedPosition<T> for Alone {
+    fn generation(&self) -> &Atomic<i32> {
+        match *self {}
+    }
+
+    fn load<'g>(&'g self, _guard: &'g Guard) -> Option<&'g T> {
+        match *self {}
+    }
+
+    fn advance(&self, _from: Option<&T>, _to: Option<&Step<T>>) -> bool {
+        match *self {}
+    }
+}
+
 /// One walker's part in a shared walk.
 pub(crate) struct Cookie<'a, P> {
     /// What the walkers share; a position in the hierarchy that is walked.

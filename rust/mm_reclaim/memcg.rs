@@ -37,6 +37,13 @@ use crate::soft_limit::{
     SoftLimitState, //
 };
 use crate::{
+    dying::{
+        HasStats,
+        Quiet,
+        State,
+        Target,
+        Unused, //
+    },
     iter::{
         Group,
         SharedPosition,
@@ -265,6 +272,43 @@ impl HasMap for MemCgroup {
     }
 }
 
+impl HasStats for MemCgroup {
+    #[inline]
+    fn stats_state(&self) -> &Atomic<u32> {
+        // SAFETY: `state` is a field of the valid memcg, and C only reads it.
+        unsafe { &*cast_field(&raw const (*self.as_raw()).dying.state) }
+    }
+
+    #[inline]
+    fn nr_below(&self) -> &[Atomic<i32>; State::NR] {
+        // SAFETY: `below` is a field of the valid memcg, and C accesses it by atomic operations.
+        unsafe { &*cast_field(&raw const (*self.as_raw()).dying.below) }
+    }
+
+    #[inline]
+    fn parent(&self) -> Option<&Self> {
+        self.parent()
+    }
+
+    fn redirect_stats(&self, to: &Target<'_, Self>) {
+        // SAFETY: Both memcgs are valid. By the invariants of `Target`, the statistics stay as long
+        // as somebody may write them by way of this memcg.
+        unsafe { bindings::memcg_redirect_stats(self.as_raw(), to.get().as_raw()) };
+    }
+
+    fn flush_own_stats(memcg: &Quiet<Self>) {
+        // SAFETY: The memcg is valid, and by the invariants of `Quiet`, nobody writes its own
+        // statistics.
+        unsafe { bindings::memcg_flush_own_stats(memcg.get().as_raw()) };
+    }
+
+    fn free_own_stats(memcg: &Unused<Self>) {
+        // SAFETY: The memcg is valid, and by the invariants of `Unused`, nobody uses its own
+        // statistics, which it still has: its state changes only once.
+        unsafe { bindings::memcg_free_own_stats(memcg.get().as_raw()) };
+    }
+}
+
 /// The memcgs in excess.
 #[cfg(CONFIG_MEMCG_V1)]
 static IN_EXCESS: MemcgBitmap = MemcgBitmap::new();
@@ -317,6 +361,15 @@ pub(crate) fn is_kmem_disabled() -> bool {
 pub(crate) struct MemCgroupRef(NonNull<MemCgroup>);
 
 impl MemCgroupRef {
+    /// Takes a memcg off the list of those that were removed and are still there.
+    pub(crate) fn take_dying() -> Option<Self> {
+        // SAFETY: An FFI call with no additional requirements.
+        let memcg = NonNull::new(unsafe { bindings::memcg_dying_take() })?;
+
+        // INVARIANT: It comes with a reference.
+        Some(Self(memcg.cast()))
+    }
+
     /// Hands the reference over to C.
     pub(crate) fn into_raw(self) -> *mut bindings::mem_cgroup {
         ManuallyDrop::new(self).as_raw()

@@ -20,6 +20,7 @@
 //! | [`memcg`] | C's memcgs as Rust types, and what these keep for Rust | yes |
 //! | `soft_limit::walk` | the order in which memcgs in excess are visited | no |
 //! | `soft_limit` | which memcgs are in excess, and whether a pass over them will do | no |
+//! | [`dying`] | what becomes of the per-CPU statistics of removed memcgs | no |
 //! | [`iter`] | the rules of a walk of a hierarchy, alone or shared | no |
 //! | [`map::on_node`] | the bits of one memcg and node, and whether it is listed | no |
 //! | [`map`] | the units of one memcg: install and free them | no |
@@ -34,8 +35,8 @@
 //!
 //! Which of them it uses, as tests/model/layers.py checks:
 //!
-//! - `entry`: `lifecycle`, `walk`, `shrinker`, `memcg`, `map::on_node`, `id_table`, `sys`,
-//!   `shrinker_id`
+//! - `entry`: `lifecycle`, `walk`, `shrinker`, `memcg`, `dying`, `map::on_node`, `id_table`,
+//!   `sys`, `shrinker_id`
 //! - `entry::walk`: `walk`, `verify`, `memcg`, `soft_limit::walk`, `soft_limit`, `iter`, `sys`
 //! - `entry::debugfs`: `memcg`, `map::on_node`, `sys`, `shrinker_id`, `unit`
 //! - `lifecycle`: `shrinker`, `memcg`, `iter`, `map::on_node`, `sys`, `shrinker_id`
@@ -43,9 +44,11 @@
 //!   `shrinker_id`
 //! - `verify`: `shrinker`, `memcg`, `sys`, `shrinker_id`
 //! - `shrinker`: `memcg`, `id_table`, `sys`, `shrinker_id`
-//! - `memcg`: `soft_limit`, `iter`, `map::on_node`, `map`, `memcg_bitmap`, `sys`, `layout`
+//! - `memcg`: `soft_limit`, `dying`, `iter`, `map::on_node`, `map`, `memcg_bitmap`, `sys`,
+//!   `layout`
 //! - `soft_limit::walk`: `soft_limit`, `iter`, `memcg_bitmap`, `sys`
 //! - `soft_limit`: `iter`, `memcg_bitmap`, `sys`, `layout`, `bits`
+//! - `dying`: `iter`, `sys`
 //! - `map::on_node`: `map`, `table`, `memcg_bitmap`, `sys`, `layout`, `shrinker_id`, `unit`,
 //!   `bits`
 //! - `map`: `table`, `sys`, `layout`, `shrinker_id`, `unit`
@@ -62,6 +65,7 @@
 #![deny(unsafe_op_in_unsafe_fn)]
 
 mod bits;
+mod dying;
 mod entry;
 mod id_table;
 mod iter;
