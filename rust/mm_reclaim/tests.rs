@@ -5,6 +5,7 @@
 //! Every test prints its seed; `mm_reclaim_test.seed=` repeats it. The suites with threads are in
 //! mm/tests/mm_reclaim.
 
+mod dying;
 mod entry;
 mod group;
 mod hierarchy;

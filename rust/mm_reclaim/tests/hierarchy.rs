@@ -28,7 +28,10 @@ use kernel::{
     }, //
 };
 
-use super::random::Random;
+use super::{
+    dying::TestStats,
+    random::Random, //
+};
 use crate::{
     iter::{
         self,
@@ -64,7 +67,6 @@ pub(super) struct TestGroup {
     pub(super) at: usize,
     /// The place behind the last descendant.
     pub(super) end: usize,
-    #[cfg(CONFIG_MEMCG_V1)]
     parent: Option<usize>,
     pub(super) refs: Atomic<i32>,
     pub(super) dying: bool,
@@ -80,6 +82,7 @@ pub(super) struct TestGroup {
     /// Whether it uses more than its soft limit.
     #[cfg(CONFIG_MEMCG_V1)]
     pub(super) exceeds: Cell<bool>,
+    pub(super) stats: TestStats,
 }
 
 impl TestGroup {
@@ -91,6 +94,18 @@ impl TestGroup {
     unsafe fn further(&self, distance: usize) -> &Self {
         // SAFETY: As the safety requirements say.
         unsafe { &*ptr::from_ref(self).add(distance) }
+    }
+
+    pub(super) fn parent(&self) -> Option<&Self> {
+        // SAFETY: The parent stands before the group in the slice.
+        self.parent
+            .map(|parent| unsafe { &*ptr::from_ref(self).sub(self.at - parent) })
+    }
+
+    /// Returns all groups of the hierarchy.
+    pub(super) fn all(&self) -> &[Self] {
+        // SAFETY: There is a group at each place below `nr`, and the first one is `at` places back.
+        unsafe { slice::from_raw_parts(ptr::from_ref(self).sub(self.at), self.nr) }
     }
 }
 
@@ -145,10 +160,9 @@ impl HasMemcgId for TestGroup {
     }
 
     fn with_id<'g>(&'g self, id: MemcgId, _guard: &'g Guard) -> Option<&'g Self> {
-        // SAFETY: There is a group at each place below `nr`, and the first one is `at` places back.
-        let groups = unsafe { slice::from_raw_parts(ptr::from_ref(self).sub(self.at), self.nr) };
-
-        groups.iter().find(|group| group.listed_id() == Some(id))
+        self.all()
+            .iter()
+            .find(|group| group.listed_id() == Some(id))
     }
 }
 
@@ -163,9 +177,7 @@ impl HasSoftLimit for TestGroup {
     }
 
     fn parent(&self) -> Option<&Self> {
-        // SAFETY: The parent stands before the group in the slice.
-        self.parent
-            .map(|parent| unsafe { &*ptr::from_ref(self).sub(self.at - parent) })
+        self.parent()
     }
 
     fn excess_bitmap(&self) -> &MemcgBitmap {
@@ -228,7 +240,6 @@ pub(super) fn build(depths: &[usize]) -> Result<KVec<TestGroup>> {
         let group = TestGroup {
             at,
             end: at + 1 + below,
-            #[cfg(CONFIG_MEMCG_V1)]
             parent: depths[..at].iter().rposition(|&d| d < depth),
             nr: depths.len(),
             id: (depths.len() - at) as u16,
@@ -240,6 +251,7 @@ pub(super) fn build(depths: &[usize]) -> Result<KVec<TestGroup>> {
             excess: SoftLimitState::new(),
             #[cfg(CONFIG_MEMCG_V1)]
             exceeds: Cell::new(false),
+            stats: TestStats::new(at),
         };
         // Another test may have left it there.
         #[cfg(CONFIG_MEMCG_V1)]

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The statistics of groups that are removed, against those who still write them.
+ *
+ * Nothing may be lost or counted twice: whoever removed what, the group above
+ * has all that was written, as soon as it is flushed.
+ */
+#include <linux/cgroup.h>
+#include <linux/memcontrol.h>
+#include <linux/mm.h>
+#include <linux/mm_reclaim.h>
+
+#include "memcg_fixture.h"
+#include "race.h"
+
+/* A chain: each is the parent of the next one. */
+#define NR_CHAIN	3
+
+/* What the threads count. */
+enum { EVENTS, STATES, LATE, FLUSHES, DRAINED };
+
+/**
+ * struct dying_race - the state of a race
+ * @top: what the chain hangs below
+ * @chain: the groups, from the parent to the last child
+ * @events: what each thread has counted in this round
+ * @before: what @top had before it
+ * @states: the sum of what each thread has added to a state in this round
+ * @state_before: what @top had before it
+ * @serial: to name groups
+ * @removed: set when all are removed
+ */
+struct dying_race {
+	struct test_group	*top;
+	struct test_group	chain[NR_CHAIN];
+	unsigned long		events[RACE_MAX_THREADS];
+	unsigned long		before;
+	long			states[RACE_MAX_THREADS];
+	long			state_before;
+	unsigned int		serial;
+	bool			removed;
+};
+
+/* Nothing else counts these in a group without pages. */
+#define DYING_EVENT	PGLAZYFREED
+#define DYING_STATE	WORKINGSET_NODERECLAIM
+
+static struct lruvec *dying_lruvec(struct mem_cgroup *memcg)
+{
+	return mem_cgroup_lruvec(memcg, NODE_DATA(first_online_node));
+}
+
+static void dying_write(struct race_thread *thread)
+{
+	struct dying_race *st = thread->race->priv;
+	struct mem_cgroup *memcg = st->chain[race_random(thread, NR_CHAIN)].memcg;
+	int nr = 1 + race_random(thread, 100);
+
+	thread->hits[LATE] += test_memcg_is_dying(memcg);
+	if (race_random(thread, 2)) {
+		count_memcg_events(memcg, DYING_EVENT, nr);
+		st->events[thread->nr] += nr;
+		thread->hits[EVENTS]++;
+	} else {
+		mod_memcg_lruvec_state(dying_lruvec(memcg), DYING_STATE, nr);
+		st->states[thread->nr] += nr;
+		thread->hits[STATES]++;
+	}
+}
+
+static void dying_writer(struct race_thread *thread)
+{
+	struct dying_race *st = thread->race->priv;
+
+	do {
+		dying_write(thread);
+		race_jitter(thread);
+		cond_resched();
+	} while (!READ_ONCE(st->removed) && !race_failed(thread->race));
+
+	/* And a little more, as some are late. */
+	dying_write(thread);
+}
+
+static void dying_flusher(struct race_thread *thread)
+{
+	struct dying_race *st = thread->race->priv;
+
+	do {
+		dying_write(thread);
+		css_rstat_flush(&st->chain[race_random(thread, NR_CHAIN)].memcg->css);
+		thread->hits[FLUSHES]++;
+	} while (!READ_ONCE(st->removed) && !race_failed(thread->race));
+}
+
+/* Child and parent at once, or one after the other. */
+static void dying_remover(struct race_thread *thread)
+{
+	struct dying_race *st = thread->race->priv;
+	int i;
+
+	for (i = NR_CHAIN - 1; i >= 0; i--) {
+		race_expect(thread->race, !test_group_rmdir(&st->chain[i]), i, 0);
+		race_expect(thread->race, test_group_wait_offline(&st->chain[i]), i, 0);
+		dying_write(thread);
+		if (race_random(thread, 2))
+			memcg_dying_drain();
+	}
+	memcg_dying_drain();
+	dying_write(thread);
+	WRITE_ONCE(st->removed, true);
+}
+
+static void dying_prepare(struct race *race)
+{
+	struct dying_race *st = race->priv;
+	struct test_group *parent = st->top;
+	char name[16];
+	int i;
+
+	for (i = 0; i < NR_CHAIN; i++) {
+		snprintf(name, sizeof(name), "d%u", st->serial++);
+		if (test_group_make(parent, name, false, &st->chain[i])) {
+			race_fail(race, "a new group", i, 0);
+			return;
+		}
+		parent = &st->chain[i];
+	}
+	memset(st->events, 0, sizeof(st->events));
+	memset(st->states, 0, sizeof(st->states));
+	css_rstat_flush(&st->top->memcg->css);
+	st->before = memcg_events(st->top->memcg, DYING_EVENT);
+	st->state_before = lruvec_page_state(dying_lruvec(st->top->memcg), DYING_STATE);
+	st->removed = false;
+}
+
+static void dying_check(struct race *race)
+{
+	struct dying_race *st = race->priv;
+	struct mem_cgroup *top = st->top->memcg;
+	unsigned long events = 0;
+	long states = 0, found;
+	int i;
+
+	for (i = 0; i < race->nr_threads; i++) {
+		events += st->events[i];
+		states += st->states[i];
+	}
+	for (i = 0; i < NR_CHAIN; i++) {
+		struct memcg_dying *dying = &st->chain[i].memcg->dying;
+
+		race_expect(race, READ_ONCE(dying->state) == MEMCG_STATS_FREED, i,
+			    dying->state);
+		race->threads[0].hits[DRAINED]++;
+	}
+	css_rstat_flush(&top->css);
+	found = memcg_events(top, DYING_EVENT) - st->before;
+	race_expect(race, found == events, found, events);
+	found = lruvec_page_state(dying_lruvec(top), DYING_STATE) - st->state_before;
+	race_expect(race, found == states, found, states);
+
+	/* Parents first: their children keep them. */
+	for (i = 0; i < NR_CHAIN; i++)
+		test_group_put(&st->chain[i]);
+}
+
+static void dying_race(struct kunit *test)
+{
+	struct dying_race *st;
+	struct race *race;
+
+	st = kunit_kzalloc(test, sizeof(*st), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, st);
+	race = kunit_kzalloc(test, sizeof(*race), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, race);
+
+	st->top = test_group_top(test);
+	*race = (struct race) {
+		.test = test,
+		.roles = {
+			dying_remover, dying_flusher, dying_writer, dying_writer,
+		},
+		.nr_roles = 4,
+		.prepare = dying_prepare,
+		.check = dying_check,
+		.counters = {
+			[EVENTS] = "events",
+			[STATES] = "states",
+			[LATE] = "writes to groups that are removed",
+			[FLUSHES] = "flushes",
+			[DRAINED] = "groups drained",
+		},
+		.min_hits = { 2000, 2000, 1000, 100, 60 },
+		.priv = st,
+	};
+	race_run(race);
+}
+
+static struct kunit_case dying_cases[] = {
+	KUNIT_CASE_SLOW(dying_race),
+	{}
+};
+
+static struct kunit_suite dying_suite = {
+	.name = "mm_reclaim_dying_race",
+	.suite_init = test_suite_init,
+	.suite_exit = test_suite_exit,
+	.init = test_fixture_init,
+	.test_cases = dying_cases,
+};
+
+kunit_test_suite(dying_suite);
