@@ -1087,3 +1087,97 @@ mod slot {
         });
     }
 }
+
+/// The statistics of removed memcgs. Each is the parent of the next one.
+mod dying {
+    use super::*;
+    use crate::{
+        dying::drain,
+        iter::Group, //
+    };
+
+    /// Drains the memcgs at these places, as if they were removed in this order.
+    fn drain_all(scene: &Scene, places: &[usize]) {
+        let mut places = places.iter();
+
+        drain::<MemCgroup>(|| places.next().and_then(|&at| scene.memcg(at).try_get()));
+    }
+
+    fn check(scene: &Scene, nr: usize) {
+        for at in (1..=2).rev() {
+            scene.memcg(at).flush_stats();
+        }
+        let found: usize = (0..=2).map(|at| scene.memcg(at).nr_events()).sum();
+
+        assert_eq!(found, nr, "events are lost, or there twice");
+    }
+
+    #[test]
+    fn write_against_drain() {
+        explore(
+            Options::default(),
+            || Scene::new(&[1, 2], 0),
+            [
+                |scene| scene.memcg(2).count_event(),
+                |scene| drain_all(scene, &[2]),
+            ],
+            |scene| check(scene, 1),
+        );
+    }
+
+    #[test]
+    fn write_against_drain_of_both() {
+        explore(
+            Options {
+                preemptions: Some(3),
+                ..Options::default()
+            },
+            || Scene::new(&[1, 2], 0),
+            [
+                |scene| scene.memcg(2).count_event(),
+                |scene| drain_all(scene, &[2, 1]),
+            ],
+            |scene| check(scene, 1),
+        );
+    }
+
+    /// The child was drained before, and writes to its parent.
+    #[test]
+    fn write_against_drain_of_parent() {
+        explore(
+            Options {
+                preemptions: Some(3),
+                ..Options::default()
+            },
+            || {
+                let scene = Scene::new(&[1, 2], 0);
+
+                drain_all(&scene, &[2]);
+                scene
+            },
+            [
+                |scene| scene.memcg(2).count_event(),
+                |scene| drain_all(scene, &[1]),
+            ],
+            |scene| check(scene, 1),
+        );
+    }
+
+    #[test]
+    fn flush_against_drain() {
+        explore(
+            Options::default(),
+            || {
+                let scene = Scene::new(&[1, 2], 0);
+
+                scene.memcg(2).count_event();
+                scene
+            },
+            [
+                |scene| scene.memcg(2).flush_stats(),
+                |scene| drain_all(scene, &[2]),
+            ],
+            |scene| check(scene, 1),
+        );
+    }
+}

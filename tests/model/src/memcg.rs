@@ -30,6 +30,13 @@ use kernel::{
 use std::rc::Rc;
 
 use crate::{
+    dying::{
+        HasStats,
+        Quiet,
+        State,
+        Target,
+        Unused, //
+    },
     iter::{
         Group,
         Order,
@@ -92,7 +99,18 @@ pub(crate) struct MemCgroup {
     excess: SoftLimitState,
     usage: Atomic<usize>,
     limit: Atomic<usize>,
+    stats_state: Atomic<u32>,
+    nr_below: [Atomic<i32>; State::NR],
+    /// The place of the memcg whose statistics it writes.
+    target: Atomic<usize>,
+    /// What was written to its own, and not flushed; [`FREED`] if they are freed.
+    own: Atomic<usize>,
+    /// What came from those below it.
+    flushed: Atomic<usize>,
 }
+
+/// More than is ever written.
+const FREED: usize = 1 << 20;
 
 /// The map of a memcg, as seen from one node.
 pub(crate) type MemCgroupMap<'a> = MapOnNode<'a, MemCgroup>;
@@ -133,6 +151,11 @@ impl World {
                 usage: Atomic::new(0),
                 // The root has none.
                 limit: Atomic::new(if at == 0 { usize::MAX } else { 10 }),
+                stats_state: Atomic::new(State::Active as u32),
+                nr_below: [const { Atomic::new(0) }; State::NR],
+                target: Atomic::new(at),
+                own: Atomic::new(0),
+                flushed: Atomic::new(0),
             });
             memcg.take_id(id);
             if let Some(parent) = memcgs.last() {
@@ -220,6 +243,45 @@ impl MemCgroup {
         self.parent.as_deref()
     }
 
+    /// Returns the memcg, of this one and those above it, that is at this place.
+    fn above(&self, at: usize) -> &Self {
+        if at == self.at {
+            return self;
+        }
+        self.parent().expect("there is none at this place").above(at)
+    }
+
+    /// Counts an event, as `count_memcg_events()` does.
+    pub(crate) fn count_event(&self) {
+        let _guard = rcu::read_lock();
+        let target = self.above(self.target.load(Relaxed));
+        let before = target.own.fetch_add(1, Relaxed);
+
+        assert!(before < FREED, "statistics are written that are freed");
+    }
+
+    /// Adds what is in its own statistics to those of its parent, as `css_rstat_flush()` does
+    /// under its lock.
+    pub(crate) fn flush_stats(&self) {
+        let _guard = rcu::read_lock();
+
+        if self.stats_state.load(Relaxed) >= State::Flushed as u32 {
+            return;
+        }
+        let nr = self.own.xchg(0, Relaxed);
+        assert!(nr < FREED, "statistics are read that are freed");
+        if let Some(parent) = self.parent() {
+            parent.flushed.add(nr, Relaxed);
+        }
+    }
+
+    /// Returns how many events were counted, by what there is at it and from below.
+    pub(crate) fn nr_events(&self) -> usize {
+        let own = self.own.load(Relaxed);
+
+        self.flushed.load(Relaxed) + if own < FREED { own } else { 0 }
+    }
+
     /// There is no oracle.
     pub(crate) fn warn_unlisted(&self, _node: Node) {}
 }
@@ -279,6 +341,34 @@ impl HasSoftLimit for MemCgroup {
 
     fn excess_top(&self, _node: Node) -> &Atomic<u32> {
         unreachable!("walks are not shared here")
+    }
+}
+
+impl HasStats for MemCgroup {
+    fn stats_state(&self) -> &Atomic<u32> {
+        &self.stats_state
+    }
+
+    fn nr_below(&self) -> &[Atomic<i32>; State::NR] {
+        &self.nr_below
+    }
+
+    fn parent(&self) -> Option<&Self> {
+        self.parent()
+    }
+
+    fn redirect_stats(&self, to: &Target<'_, Self>) {
+        self.target.store(to.get().at, Relaxed);
+    }
+
+    fn flush_own_stats(memcg: &Quiet<Self>) {
+        memcg.get().flush_stats();
+    }
+
+    fn free_own_stats(memcg: &Unused<Self>) {
+        let nr = memcg.get().own.xchg(FREED, Relaxed);
+
+        assert_eq!(nr, 0, "statistics are freed that nobody flushed");
     }
 }
 

@@ -71,6 +71,17 @@ stats! {
     mm_reclaim_stat_MM_RECLAIM_EXCESS_IN_VAIN,
 }
 
+/// What became of the statistics of a memcg.
+pub const memcg_stats_state_MEMCG_STATS_ACTIVE: u32 = 0;
+/// See there.
+pub const memcg_stats_state_MEMCG_STATS_DRAINING: u32 = 1;
+/// See there.
+pub const memcg_stats_state_MEMCG_STATS_FLUSHED: u32 = 2;
+/// See there.
+pub const memcg_stats_state_MEMCG_STATS_FREED: u32 = 3;
+/// See there.
+pub const memcg_stats_state_NR_MEMCG_STATS_STATES: u32 = 4;
+
 /// Counts nothing.
 ///
 /// # Safety

@@ -138,6 +138,8 @@ struct Execution {
     /// Grace periods that began while there were threads, and how many of them each thread knows.
     nr_grace_periods: usize,
     known_grace_periods: HashMap<ThreadId, usize>,
+    /// How many wait for a grace period.
+    nr_waiting: usize,
     /// Whether there was a grace period to wait for while there were threads.
     was_queued: bool,
     is_in_callback: bool,
@@ -476,6 +478,10 @@ pub(crate) fn rcu_read_unlock(reader: u64) {
     if std::thread::panicking() {
         return;
     }
+    // Pairs with that of who waits for a grace period meanwhile.
+    if with(|execution| execution.nr_waiting != 0) {
+        fence(Ordering::SeqCst);
+    }
     with(|execution| {
         execution.readers.remove(&reader);
         for pending in &mut execution.pending {
@@ -516,6 +522,30 @@ pub(crate) fn call_rcu(head: *mut callback_head, callback: Callback) {
         });
     });
     call_pending();
+}
+
+/// Waits until everybody who is in a read-side critical section now has left. What they did is
+/// seen afterwards, and who enters one later sees what came before.
+pub(crate) fn synchronize_rcu() {
+    check_may_sleep("waiting for a grace period");
+    fence(Ordering::SeqCst);
+    let waits_for: BTreeSet<u64> = with(|execution| {
+        execution.nr_waiting += 1;
+        execution.readers.keys().copied().collect()
+    });
+
+    while with(|execution| {
+        let mut waits_for = waits_for.iter();
+
+        waits_for.any(|reader| execution.readers.contains_key(reader))
+    }) {
+        loom::thread::yield_now();
+    }
+    with(|execution| {
+        execution.nr_waiting -= 1;
+        execution.nr_grace_periods += 1;
+    });
+    fence(Ordering::SeqCst);
 }
 
 /// Calls the callbacks that wait for nobody any more.

@@ -37,6 +37,11 @@ pub fn read_lock() -> Guard {
     }
 }
 
+/// Waits for a grace period.
+pub fn synchronize_rcu() {
+    model::synchronize_rcu();
+}
+
 impl Drop for Guard {
     fn drop(&mut self) {
         model::rcu_read_unlock(self.number);
