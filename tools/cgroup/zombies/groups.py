@@ -10,9 +10,10 @@ CSS_RELEASED = 1 << 2
 CSS_DYING = 1 << 4
 # Of a work_struct.
 PENDING = 1
-# Of CONFIG_MEMCG_SHRINKER_RUST: which statistics of a group are still its own.
-STATS_STATE = "stats_state"
+# Of CONFIG_MEMCG_SHRINKER_RUST: which statistics of a group are still its own, in the
+# order of enum memcg_stats_state; and when it is being drained, which takes a reference.
 STATS_STATES = ("active", "draining", "flushed", "freed")
+DRAINED = STATS_STATES[1:3]
 POPULATED, KILLED, OFFLINE = "populated", "killed", "offline"
 
 
@@ -38,7 +39,7 @@ class Walk:
         self.objects = {}
         self.parent = "__parent" if kernel.has_member("struct kernfs_node", "__parent") \
             else "parent"
-        self.has_state = kernel.has_member("struct mem_cgroup", STATS_STATE)
+        self.has_state = kernel.has_member("struct mem_cgroup", "dying")
         self.root = kernel.variable("root_mem_cgroup").css
         self._walk()
         for group in self.dying.values():
@@ -79,17 +80,17 @@ class Walk:
             css.id.value_(), memcg.id.id.value_(), cgroup.level.value_(),
             css.serial_nr.value_(), stage, self.kernel.references(css.refcnt),
             self._own_references(memcg, stage))
-        if self.has_state:
-            group.stats_state = self._state(getattr(memcg, STATS_STATE))
+        group.stats_state = self._state(memcg)
         return group
 
     def _own_references(self, memcg, stage):
         """The first one, which the removal drops; one that the removal takes until the
-        group is offline; one of the online group's private id; and one of the work that
-        continues a removal when the last process is gone."""
+        group is offline; one of the online group's private id; one of the work that
+        continues a removal when the last process is gone; and one while statistics are
+        drained."""
         pending = self._is_pending(memcg.css)
         if stage == OFFLINE:
-            return pending
+            return pending + (self._state(memcg) in DRAINED)
         return 2 + pending
 
     def _is_pending(self, css):
@@ -97,12 +98,12 @@ class Walk:
             return 0
         return css.kill_finish_work.data.counter.value_() & PENDING
 
-    def _state(self, value):
-        number = value.value_()
-        if isinstance(number, dict):
-            # An atomic_t, or whatever else wraps it.
-            number, = number.values()
-        return STATS_STATES[number] if 0 <= number < len(STATS_STATES) else str(number)
+    def _state(self, memcg):
+        """None on stock."""
+        if not self.has_state:
+            return None
+        number = memcg.dying.state.value_()
+        return STATS_STATES[number] if number < len(STATS_STATES) else str(number)
 
     def path(self, node):
         """Of a kernfs node, which keeps its name and its parents while it is there."""
