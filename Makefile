@@ -10,7 +10,8 @@ export KSRC QUICK FRESH K N DURATION SEED FILTER
 unexport MAKEFLAGS MFLAGS MAKEOVERRIDES VARIANT ARCH KERNELS CONFIGS PART
 
 .PHONY: help deps tree kernel kernels kunit test suites harness-check mutants-check mutants \
-	bench bench-scale bench-softlimit bench-untrusted bench-profile debug-kernel boots \
+	bench bench-scale bench-softlimit bench-untrusted bench-dying bench-profile \
+	debug-kernel boots \
 	failinject torture mutants-debug sanitize selftests litmus model \
 	zombies tools-check lint series configs ncheck objcheck rustavailable release \
 	clean distclean docs-figures rebase htmldocs rustdoc
@@ -61,6 +62,9 @@ bench-softlimit: deps kernels ## stock, and soft limits off and on; QUICK=1 is s
 
 bench-untrusted: deps kernels ## what a container can do to others, and who pays; QUICK=1 is short
 	@bench/run untrusted
+
+bench-dying: deps kernels ## what groups keep that were removed; QUICK=1 is short
+	@bench/run dying
 
 bench-profile: deps kernels ## count instructions of hot paths, and of RCU sections; QUICK=1 is short
 	@bench/run profile

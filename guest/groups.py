@@ -110,6 +110,15 @@ class Group:
     def run(self, function, *arguments):
         return self.start(function, *arguments).result()
 
+    @contextlib.contextmanager
+    def inside(self):
+        """Has this process in it meanwhile."""
+        self.write("cgroup.procs", "0")
+        try:
+            yield
+        finally:
+            init.write(f"{CGROUPS}/cgroup.procs", "0")
+
     def remove(self):
         # A process that was waited for may still be about to leave it.
         init.retry(lambda: os.rmdir(self.path))

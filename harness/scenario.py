@@ -21,6 +21,7 @@ class Case:
     timeout: int = 300
     line: str = ""          # in a plot against N: which line it is on
     left_out: tuple = ()    # arms that would take too long
+    cpus: int = 0           # that are possible; 0 is as many as others have
 
 
 @dataclasses.dataclass(frozen=True)

@@ -128,7 +128,7 @@ def guest_of(bench, options, accel, limit, initrd, disks, step):
 
     def boot():
         return arms.boot(
-            arm, qemu.Machine(accel, memory, options.cpus, disks=disks), initrd,
+            arm, qemu.Machine(accel, memory, case.cpus or options.cpus, disks=disks), initrd,
             case.n, log_name(bench, number, name, case, arm), case.workload,
             case.kernel, case.timeout)
 

@@ -58,6 +58,7 @@ CI = (
     guests("suites", on=SUITES),
     guests("bench-softlimit", "QUICK=1", on=BENCH),
     guests("bench-untrusted", "QUICK=1", on=BENCH),
+    guests("bench-dying", "QUICK=1", on=BENCH),
     guests("boots", "PART=others", on=BENCH),
     guests("boots", "PART=debug", on=DEBUG),
     guests("failinject", "QUICK=1", on=DEBUG),
@@ -96,6 +97,7 @@ RELEASE = tuple(Step(target, tuple(variables)) for target, *variables in (
     ("bench-scale",),
     ("bench-softlimit",),
     ("bench-untrusted",),
+    ("bench-dying",),
     ("mutants",),
     ("mutants-debug",),
 ))

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What `make bench-dying` measures: what groups keep that were removed, while something
+still refers to them, on stock and on this project.
+
+The figures of the series "mm: reduce the memory footprint of dying memory cgroups"
+(Roman Gushchin, 2019) are for 1000 groups on 32 CPUs; so are these, and guests have as
+many possible CPUs. Bytes decide; see goals.py.
+"""
+
+from harness import disk_image, python_guest, scenario_bench
+from harness.common import OUT
+from harness.goals import at_least, at_most, goal, spread_text
+from harness.scenario import Case, Scenario, mib, named, one_of
+
+CPUS = 32
+ONLINE = 2
+SWAP = 256 << 20
+KIB = 1024
+# Of what a group has per CPU: of its own statistics, and of all.
+OWN_BACK = 0.95
+ALL_BACK = 0.80
+# Of the growth on stock.
+LESS = 0.94
+# What is neither per CPU nor a cache, and is not of one group, in MiB.
+FLAT = 1
+
+
+def build():
+    return python_guest.build("dying.py")
+
+
+def disks():
+    OUT.mkdir(parents=True, exist_ok=True)
+    swap = OUT / "swap-dying.img"
+    disk_image.empty(swap, SWAP)
+    return (f"file={swap},format=raw,cache=unsafe",)
+
+
+def case(label, n, *workload, memory=1536, timeout=900):
+    return Case(label, n, workload, memory, kernel=(f"maxcpus={ONLINE}",), timeout=timeout,
+                cpus=CPUS)
+
+
+def each(name):
+    """In KiB, of each group that is dying."""
+    return lambda r: one_of(name)(r) / KIB / one_of("dying")(r)
+
+
+def back(name):
+    """Which share of what a group had when it was alive it has given back."""
+    def value(result):
+        alive, kept = (one_of(f"{name}_{when}")(result) for when in ("alive", "dying"))
+        return 1 - kept / alive if alive else None
+    return value
+
+
+def own_back(result):
+    """Of its own statistics, whose size the kernel says; a group of stock has none."""
+    if not one_of("drained_bytes")(result):
+        return None
+    given = one_of("percpu_alive")(result) - one_of("percpu_dying")(result)
+    return given / one_of("drained_bytes")(result)
+
+
+def grown(number):
+    return lambda r: r["series"]["all_percpu_grown"][number] / (1 << 20)
+
+
+def most(name):
+    return lambda r: max(r["series"][name]) / (1 << 20)
+
+
+def all_dying(table, case):
+    """On both: else there is nothing to compare."""
+    for arm in table.arms:
+        yield at_least(table, case.label, f"{case.label}: groups that are dying, {arm}",
+                       "dying", case.n, arm)
+
+
+def less_than_stock(table, at, text, metric, share):
+    """By this share, in the worst of the rounds."""
+    both = [table.spread(arm, at, metric) for arm in ("rust", "stock")]
+    return goal(f"{text}: at least {share:.0%} less than on stock",
+                both if all(both) else None,
+                lambda both: f"{spread_text(both[0], 'MiB')}, {spread_text(both[1], 'MiB')} "
+                             "on stock",
+                lambda both: both[0]["max"] <= (1 - share) * both[1]["min"])
+
+
+# 1. A number of them at a time.
+
+def pinned_cases(quick):
+    return [case(f"{n} groups, {pin}", n, "--pin", pin, "pinned")
+            for pin, n in (("inotify", 200 if quick else 1000),
+                           ("swapped", 100 if quick else 1000))]
+
+
+def pinned_goals(table, cases):
+    for case in cases:
+        at = case.label
+        yield from all_dying(table, case)
+        yield at_least(table, at, f"{at}: groups that gave back their statistics",
+                       "drained", case.n)
+        yield at_least(table, at, f"{at}: of their own per-CPU statistics, {OWN_BACK:.0%} "
+                       "or more come back", "own_back", OWN_BACK)
+        yield at_least(table, at, f"{at}: of all that they have per CPU, {ALL_BACK:.0%} or "
+                       "more come back", "percpu_back", ALL_BACK)
+
+
+# 2. One after the other.
+
+def runs_cases(quick):
+    n = 200 if quick else 2000
+    return [case(f"{n} runs", n, "--pin", "inotify", "runs", memory=2048)]
+
+
+def runs_goals(table, cases):
+    for case in cases:
+        yield less_than_stock(table, case.label, f"{case.label}, three times: what is "
+                              "charged per CPU", "percpu", LESS)
+
+
+# 3. Why there are so many.
+
+def jobs_cases(quick):
+    n = 100 if quick else 1000
+    return [case(f"{n} jobs, {pin}", n, "--pin", pin, "jobs")
+            for pin in (("unreaped",) if quick else ("unreaped", "swapped", "inotify"))]
+
+
+def jobs_goals(table, cases):
+    for case in cases:
+        at = case.label
+        yield from all_dying(table, case)
+        yield less_than_stock(table, at, f"{at}: what is charged per CPU", "percpu",
+                              ALL_BACK)
+
+
+# 4. Groups that nothing keeps.
+
+def freed_cases(quick):
+    n = 1000 if quick else 10000
+    return [case(f"{n} groups", n, "freed")]
+
+
+def freed_goals(table, cases):
+    for case in cases:
+        for arm in table.arms:
+            yield at_most(table, case.label, f"{case.label} that are freed: growth after the "
+                          f"first 100, {arm}", "percpu", FLAT, "MiB", arm)
+
+
+SCENARIOS = named((
+    Scenario(
+        "pinned", "Removed groups that something refers to",
+        "All in one group, which says what is charged to it. A descriptor of inotify is "
+        "made in each, by a process that then leaves; or a page of a tmpfs that others "
+        "use, too, and that is in swap. Published for 1000 of them on 32 CPUs: 64,128 kB "
+        "per CPU before, 26,880 kB after (58% less).",
+        {"percpu": ("charged per CPU", "MiB", mib("percpu_dying")),
+         "alive": ("- when they were alive", "MiB", mib("percpu_alive")),
+         "each": ("- of each group", "KiB", each("percpu_dying")),
+         "slab": ("charged slab", "MiB", mib("slab_dying")),
+         "all_percpu": ("Percpu of the machine", "MiB", mib("all_percpu_dying")),
+         "all_slab": ("SUnreclaim of the machine", "MiB", mib("all_slab_dying")),
+         "percpu_back": ("share that came back", "", back("percpu")),
+         "own_back": ("- of their own statistics", "", own_back),
+         "drained": ("groups that gave them back", "", one_of("drained")),
+         "dying": ("groups that are dying", "", one_of("dying"))},
+        pinned_goals, pinned_cases, plotted=("percpu", "slab")),
+    Scenario(
+        "runs", "Containers that leave a group behind",
+        "One after the other, as many three times. Published for 2000 of them, on 96 "
+        "threads: Percpu grows by 76,032, 74,112 and 74,112 kB before, and by 4,224, 1,536 "
+        "and 0 kB with a later series (Waiman Long, 2022).",
+        {"percpu": ("charged per CPU, most", "MiB", most("percpu_grown")),
+         "first": ("Percpu of the machine: first time", "MiB", grown(0)),
+         "second": ("- second time", "MiB", grown(1)),
+         "third": ("- third time", "MiB", grown(2)),
+         "slab": ("charged slab, most", "MiB", most("slab_grown"))},
+        runs_goals, runs_cases, plotted=("first", "second", "third")),
+    Scenario(
+        "jobs", "Jobs of which something stays",
+        "Fifty at a time: a process that nobody waits for, a page in swap, a descriptor of "
+        "inotify. On both kernels all of them pile up.",
+        {"dying": ("groups that are dying", "", one_of("dying")),
+         "percpu": ("charged per CPU", "MiB", mib("percpu_dying")),
+         "slab": ("charged slab", "MiB", mib("slab_dying"))},
+        jobs_goals, jobs_cases, plotted=("percpu", "slab")),
+    Scenario(
+        "freed", "Groups that nothing refers to",
+        "Made and removed one after the other. Growth since the first hundred.",
+        {"percpu": ("charged per CPU, most", "MiB", most("percpu")),
+         "all_percpu": ("Percpu of the machine, most", "MiB", most("all_percpu")),
+         "slab": ("charged slab, most", "MiB", most("slab"))},
+        freed_goals, freed_cases, plotted=("percpu", "all_percpu")),
+))
+
+NOTES = scenario_bench.NOTES + f"""\
+ Guests have {ONLINE} CPUs, and
+{CPUS} possible ones."""
+
+BENCH = scenario_bench.Bench(
+    "dying", "The bench of removed groups: what they keep, on stock and on this project.",
+    SCENARIOS, ("stock", "rust"), (), NOTES, build, disks, (3, 1))

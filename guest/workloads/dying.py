@@ -1,0 +1,236 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""The first process of a guest in which groups are removed while something still
+refers to them, and what they keep is measured."""
+
+import contextlib
+import os
+import resource
+import time
+
+from guest import init
+from guest.groups import Group, check, clock, oom_kills, stat
+from guest.init import LIBC, PAGE, checked
+
+SWAP = "/dev/vda"
+PLACE = "/tmp/shared"
+# How long the kernel may take to give back what it can.
+SETTLE = 120
+# What is running at a time, of jobs.
+JOBS = 50
+# Of groups that nothing keeps: where they may begin to be flat, and how often that is
+# looked at.
+FIRST, EVERY = 100, 1000
+
+
+# ---- what keeps a group
+
+class Inotify:
+    """A descriptor of inotify, made in the group by somebody who leaks it."""
+
+    def __init__(self, most):
+        init.write("/proc/sys/fs/inotify/max_user_instances", str(most + 16))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most + 64, most + 64))
+        self.files = []
+
+    def pin(self, group):
+        with group.inside():
+            self.files.append(checked(LIBC.inotify_init1(0), "inotify_init1"))
+
+    def release(self):
+        for file in self.files:
+            os.close(file)
+
+
+class Swapped:
+    """A page of a tmpfs that others have, too, in swap."""
+
+    def __init__(self, _most):
+        init.make_swap(SWAP)
+        init.mount("tmpfs", PLACE)
+        self.nr = 0
+
+    def pin(self, group):
+        self.nr += 1
+        with group.inside(), open(f"{PLACE}/{self.nr}", "wb") as file:
+            file.write(bytes(PAGE))
+        # It says that it could not have all that.
+        with contextlib.suppress(OSError):
+            group.write("memory.reclaim", "1M")
+        check(int(group.read("memory.swap.current")), "nothing of a group is in swap")
+
+    def release(self):
+        init.umount(PLACE)
+
+
+class Unreaped:
+    """A process that has ended, and whose parent does not care."""
+
+    def __init__(self, _most):
+        self.pids = []
+
+    def pin(self, group):
+        pid = os.fork()
+        if not pid:
+            group.write("cgroup.procs", "0")
+            os._exit(0)
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        self.pids.append(pid)
+
+    def release(self):
+        for pid in self.pids:
+            os.waitpid(pid, 0)
+
+
+PINS = {"inotify": Inotify, "swapped": Swapped, "unreaped": Unreaped}
+
+
+# ---- what the kernel keeps
+
+def dying(parent):
+    return init.fields(f"{parent.path}/cgroup.stat")["nr_dying_descendants"]
+
+
+def sample(parent):
+    """Bytes: what is charged to the parent, and what the machine has."""
+    info = init.fields("/proc/meminfo")
+    charged = init.fields(f"{parent.path}/memory.stat")
+    return {"percpu": charged["percpu"], "slab": charged["slab_unreclaimable"],
+            "all_percpu": info["Percpu:"] * 1024,
+            "all_slab": info["SUnreclaim:"] * 1024}
+
+
+def settle(parent):
+    """Until nothing changes for two seconds, which is longer than Rust waits before it
+    looks at a group that was removed. Returns what there is then."""
+    last, same = None, 0
+    for _ in range(SETTLE * 2):
+        time.sleep(0.5)
+        now = (dying(parent), sample(parent)["percpu"], stat("draining"))
+        same = same + 1 if now == last else 0
+        last = now
+        if same == 4:
+            return sample(parent)
+    raise init.Failed("what removed groups keep does not settle")
+
+
+def kept_by(before, after, name):
+    return {f"{key}_{name}": [after[key] - before[key]] for key in before}
+
+
+def make_parent():
+    parent = Group("parent")
+    parent.write("cgroup.subtree_control", "+memory")
+    return parent
+
+
+def begin(options, most):
+    """With what only the first group allocates."""
+    parent = make_parent()
+    pins = PINS[options.pin](most)
+    first = Group("first", parent=parent)
+    pins.pin(first)
+    return parent, pins, first, settle(parent)
+
+
+def end(parent, pins, base):
+    """Nothing may be left of them."""
+    pins.release()
+    left = settle(parent)
+    check(not dying(parent), f"{dying(parent)} groups are dying, of none")
+    return kept_by(base, left, "gone")
+
+
+# ---- workloads
+
+def pinned(options):
+    """Groups that stay when they are removed."""
+    parent, pins, first, base = begin(options, options.n)
+    groups = [Group(f"g{number}", parent=parent) for number in range(options.n)]
+    for group in groups:
+        pins.pin(group)
+    full = sample(parent)
+    start = time.monotonic()
+    for group in groups:
+        group.remove()
+    removed = time.monotonic() - start
+    kept = settle(parent)
+    found = dying(parent)
+    said = init.fields(f"{parent.path}/memory.stat")
+    first.remove()
+    return {"removed": [removed], "dying": [found],
+            "drained": [said.get("drained_memcgs", 0)],
+            "drained_bytes": [said.get("drained_bytes", 0)],
+            **kept_by(base, full, "alive"), **kept_by(base, kept, "dying"),
+            **end(parent, pins, base)}
+
+
+def runs(options):
+    """Containers, one after the other, each of which leaves a group behind; three
+    times."""
+    parent, pins, first, base = begin(options, 3 * options.n)
+    found = {}
+    before = base
+    for turn in range(3):
+        for number in range(options.n):
+            group = Group(f"g{turn}.{number}", parent=parent)
+            pins.pin(group)
+            group.remove()
+        after = settle(parent)
+        for key, values in kept_by(before, after, "grown").items():
+            found.setdefault(key, []).extend(values)
+        before = after
+    found["dying"] = [dying(parent)]
+    first.remove()
+    return {**found, **end(parent, pins, base)}
+
+
+def jobs(options):
+    """Jobs that cron starts, JOBS at a time, in fast motion."""
+    parent, pins, first, base = begin(options, options.n)
+    for turn in range(options.n // JOBS):
+        groups = [Group(f"job{turn}.{number}", parent=parent) for number in range(JOBS)]
+        for group in groups:
+            pins.pin(group)
+        for group in groups:
+            group.remove()
+        time.sleep(0.5)
+    kept = settle(parent)
+    found = dying(parent)
+    first.remove()
+    return {"dying": [found], **kept_by(base, kept, "dying"), **end(parent, pins, base)}
+
+
+def freed(options):
+    """Groups that nothing keeps."""
+    parent = make_parent()
+    samples = []
+    for number in range(1, options.n + 1):
+        Group("g", parent=parent).remove()
+        if number == FIRST or number % EVERY == 0:
+            samples.append(settle(parent))
+            check(not dying(parent), f"{dying(parent)} groups are dying, of none")
+    return {key: [each[key] - samples[0][key] for each in samples[1:]] for key in samples[0]}
+
+
+WORKLOADS = {function.__name__: function for function in (pinned, runs, jobs, freed)}
+
+
+def parse(arguments):
+    parser = init.parser()
+    parser.add_argument("--pin", choices=PINS, default="inotify")
+    parser.add_argument("workload", choices=WORKLOADS)
+    return parser.parse_args(arguments)
+
+
+def work(arguments):
+    options = parse(arguments)
+    init.mount_groups()
+    possible = os.sysconf("SC_NPROCESSORS_CONF")
+    series = WORKLOADS[options.workload](options)
+    check(not oom_kills(), "a process was killed: memory is too short")
+    return {"cgroup": "v2", "series": series, "possible": possible,
+            "kernel": os.uname().release, "clock": clock()}
+
+
+init.main(work)
