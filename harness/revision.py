@@ -12,7 +12,7 @@ import tempfile
 from harness.common import BUILD, ROOT
 
 # Nothing that is run depends on these.
-TEXT = re.compile(r"\t(docs/|[^/]*\.md$)")
+TEXT = re.compile(r"docs/|[^/]*\.md$")
 
 
 def git(*arguments, folder=ROOT, **variables):
@@ -26,10 +26,29 @@ def described():
     return git("describe", "--always", "--dirty", "--abbrev=12") or "unknown"
 
 
+def commit():
+    """For figures: the commit."""
+    return git("rev-parse", "--short=7", "HEAD")
+
+
 def uncommitted():
     """The files that differ from the commit."""
     return sorted({*git("diff", "--name-only", "HEAD").splitlines(),
                    *git("ls-files", "-o", "--exclude-standard").splitlines()})
+
+
+def uncommitted_code():
+    """Those of them that matter to what is run."""
+    return [path for path in uncommitted() if not TEXT.match(path)]
+
+
+def files(tree):
+    """The path and content of each file of a commit, but for what is only read: nothing
+    if there is no such commit."""
+    for line in git("ls-tree", "-r", "--full-tree", tree).splitlines():
+        content, path = line.split("\t", 1)
+        if not TEXT.match(path):
+            yield path, f"{content} {path}"
 
 
 def code():
@@ -39,9 +58,7 @@ def code():
         shutil.copy(git("rev-parse", "--absolute-git-dir") + "/index", index)
         git("add", "-A", GIT_INDEX_FILE=index)
         tree = git("write-tree", GIT_INDEX_FILE=index)
-    kept = "\n".join(line for line in git("ls-tree", "-r", tree).splitlines()
-                     if not TEXT.search(line))
-    return hashlib.sha256(kept.encode()).hexdigest()
+    return hashlib.sha256("\n".join(content for _, content in files(tree)).encode()).hexdigest()
 
 
 def kernel():

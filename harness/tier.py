@@ -2,34 +2,34 @@
 """Runs all checks of a tier (tiers.py says which), each to its end, and
 sums up.
 
-ci runs guests on one side and builds kernels on the other, at a lower priority:
-a guest seldom keeps two cores busy. Times that benches measure there mean
-nothing.
+Guests run on one side, and kernels are built on the other, at a lower priority: a
+guest seldom keeps two cores busy. Times that benches measure there mean nothing; in
+a release they run alone, afterwards.
 
-release runs one check after the other. What has passed for this code is not run
-again, so that it goes on where it was interrupted: with what docs/ and README.md
-have to say of it in the meantime, too.
+What a release has passed is kept in docs/figures/release.json, and is not run again as
+long as what it depends on is the same (released.py). So it may be interrupted, and go on
+on another machine.
 """
 
 import argparse
 import concurrent.futures
-import dataclasses
 import datetime
 import os
 import re
 import subprocess
 import threading
 import time
+from dataclasses import dataclass
 
 from harness import revision, tiers
 from harness.common import BUILD, ROOT, BenchError, main, shown
-from harness.kept import Kept
+from harness.released import Released
 
 # Of builds and of checks that need only a CPU, while guests run.
 NICE = 10
 
 
-@dataclasses.dataclass
+@dataclass
 class Outcome:
     """What came of a step."""
     passed: int
@@ -89,9 +89,10 @@ def run_step(step, folder, nice=0, stream=False):
 class Both:
     """The two sides of a run, which go through the steps at the same time."""
 
-    def __init__(self, steps, folder):
+    def __init__(self, steps, folder, keep=lambda step, outcome: None):
         self.steps = steps
         self.folder = folder
+        self.keep = keep
         self.outcomes = {}
         self.ended = {step: concurrent.futures.Future() for step in steps}
         self.start = time.monotonic()
@@ -118,6 +119,7 @@ class Both:
         self.ended[step].set_result(outcome)
         with self.one_speaks:
             self.outcomes[step] = outcome
+            self.keep(step, outcome)
             self.say(f"make {step.name}: "
                      f"{'FAILED' if outcome.failed else 'passed'} "
                      f"after {outcome.seconds:.0f} s")
@@ -165,24 +167,32 @@ def failures(steps, outcomes, folder):
                     for line in reasons(lines_of(log_of(step, folder))))
 
 
-def run_alone(steps, folder):
-    """Runs steps one after the other, but for those that have passed."""
-    if revision.uncommitted():
+def run_release(steps, folder, kept):
+    """Runs steps but for those that have passed."""
+    if revision.uncommitted_code():
         raise BenchError("there are changes that are not committed: what was run with "
                          "them could not be said afterwards")
-    kept = Kept(folder / "state.json")
-    print(f"what passed is kept in {kept}; FRESH=1 starts anew")
+    print(f"what passed is kept in {shown(kept.path)}; FRESH=1 starts anew, and "
+          "'make docs-figures' quotes it in docs/")
     outcomes = {}
-    for number, step in enumerate(steps, 1):
-        before = kept.get(step.name)
-        if before and not before["failed"]:
-            outcome = Outcome(**before)
-            print(f"[{number}/{len(steps)}] make {step.name}: passed before")
-        else:
-            print(f"[{number}/{len(steps)}] make {step.name}", flush=True)
-            outcome = run_step(step, folder, stream=True)
-            kept.keep(step.name, dataclasses.asdict(outcome))
+
+    def keep(step, outcome):
         outcomes[step] = outcome
+        kept.keep(step, outcome, steps)
+
+    left = []
+    for step in steps:
+        if row := kept.passed(step):
+            print(f"make {step.name}: passed at {row['revision']}")
+            outcomes[step] = Outcome(row["passed"], 0, 60 * row["minutes"],
+                                     60 * row["CPU minutes"])
+        else:
+            left.append(step)
+    Both([step for step in left if not step.alone], folder, keep).run()
+    for step in left:
+        if step.alone:
+            print(f"[{len(outcomes)}/{len(steps)}] make {step.name}", flush=True)
+            keep(step, run_step(step, folder, stream=True))
     return outcomes
 
 
@@ -217,7 +227,7 @@ def run_tier():
     folder.mkdir(parents=True, exist_ok=True)
     start = time.monotonic()
     outcomes = Both(steps, folder).run() if options.tier == "ci" \
-        else run_alone(steps, folder)
+        else run_release(steps, folder, Released())
     text = "\n".join(summary(steps, outcomes)) + "\n"
     (folder / "summary.md").write_text(text, encoding="utf-8")
     for line in failures(steps, outcomes, folder):

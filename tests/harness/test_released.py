@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Shows that a step of a release holds for as long as what it depends on is the same."""
+
+import pytest
+
+from harness import figures, released, revision, tier
+from harness.common import ROOT
+from harness.tiers import RELEASE, Step
+
+PASSED, FAILED = tier.Outcome(3, 0, 90), tier.Outcome(2, 1, 90)
+
+
+@pytest.fixture(name="repository")
+def two_commits(monkeypatch):
+    """The function adds a change since the step was run."""
+    files = {"old": {"rust/a.rs": "1", "tests/litmus/b": "1"}}
+    files["HEAD"] = dict(files["old"])
+    monkeypatch.setattr(revision, "commit", lambda: "old")
+    monkeypatch.setattr(revision, "files", lambda commit: files.get(commit, {}).items())
+    return files["HEAD"].update
+
+
+def keep(path, step, outcome):
+    released.Released(path).keep(step, outcome, [step])
+    return released.Released(path)
+
+
+@pytest.mark.parametrize("change, holds", [
+    ({}, True), ({"rust/a.rs": "2"}, False), ({"rust/c.rs": "1"}, False),
+    ({"tests/litmus/b": "2"}, False), ({"tests/model/b": "2"}, True)])
+def test_change(tmp_path, repository, change, holds):
+    repository(change)
+    kept = keep(tmp_path / "release.json", Step("litmus"), PASSED)
+    assert bool(kept.passed(Step("litmus"))) == holds
+    assert not kept.passed(Step("model"))
+
+
+@pytest.mark.usefixtures("repository")
+def test_failed_or_fresh(tmp_path):
+    path, step = tmp_path / "release.json", Step("lint")
+    assert not keep(path, step, FAILED).passed(step)
+    assert keep(path, step, PASSED).passed(step)
+    assert not released.Released(path, fresh=True).passed(step)
+
+
+def test_lost_commit(tmp_path, monkeypatch):
+    monkeypatch.setattr(revision, "commit", lambda: "0000000")
+    step = Step("lint")
+    assert not keep(tmp_path / "release.json", step, PASSED).passed(step)
+
+
+def test_changed_meanwhile(tmp_path, monkeypatch):
+    kept = released.Released(tmp_path / "release.json")
+    monkeypatch.setattr(revision, "code", lambda: "other")
+    kept.keep(Step("lint"), PASSED, [Step("lint")])
+    assert not kept.path.exists()
+
+
+def test_quoted(tmp_path):
+    """In the order of the steps."""
+    steps = [Step("lint"), Step("model")]
+    kept = released.Released(tmp_path / "release.json")
+    for step in reversed(steps):
+        kept.keep(step, PASSED, steps)
+    rows = figures.load(tmp_path / "release.json").table(released.TABLE)["rows"]
+    assert [row[:4] for row in rows] == [["lint", "3", "0", "1.5"], ["model", "3", "0", "1.5"]]
+
+
+def test_table():
+    """What the table names is there."""
+    targets = {step.target for step in RELEASE}
+    for path, only in released.ONLY.items():
+        assert (ROOT / path).exists()
+        assert targets >= set(only)
+    assert targets >= set(released.ON_ALL)
