@@ -398,6 +398,53 @@ mod tests {
         Ok(())
     }
 
+    /// The position is where it was, but in another round.
+    #[test]
+    fn round_that_another_one_ends_begins_anew() -> Result {
+        let random = Random::new("round_that_another_one_ends_begins_anew");
+        let mut depths = KVec::from_elem(1, 2 * MAX_SKIPPED as usize, GFP_KERNEL)?;
+        depths[0] = 0;
+        let groups = build(&depths)?;
+        let position = TestPosition::new(&groups[0]);
+        let (mut one, mut other) = (0, 0);
+        let has_left = Cell::new(false);
+        let step = iter::next(
+            &groups[0],
+            None,
+            Some(Cookie {
+                shared: &position,
+                generation: &mut one,
+            }),
+            PreOrder,
+            |_| match has_left.get() {
+                true => Verdict::Visit,
+                false => Verdict::Skip,
+            },
+            || {
+                let mut prev: Option<Step<TestGroup>> = None;
+
+                has_left.set(true);
+                loop {
+                    let at = prev.as_ref().map(|step| &groups[place(step, 0)]);
+                    let cookie = Some(Cookie {
+                        shared: &position,
+                        generation: &mut other,
+                    });
+                    prev = hierarchy::next(&groups[0], at, cookie, PreOrder, |_| Verdict::Visit);
+                    if prev.is_none() {
+                        break;
+                    }
+                }
+            },
+        );
+        let found = step.as_ref().map(|step| place(step, 0));
+        random.check(
+            found == Some(0) && one == 1,
+            0,
+            fmt!("{found:?} is visited in round {one}"),
+        )
+    }
+
     #[test]
     fn loser_leaves_rcu() -> Result {
         let random = Random::new("loser_leaves_rcu");
