@@ -1,13 +1,43 @@
 # SPDX-License-Identifier: GPL-2.0
 """Runs other programs, such as those that read object files."""
 
+import contextlib
 import os
+import signal
 import subprocess
+import time
 
 from harness.common import LOGS, BenchError, shown, tail
 
 # As scripts/deps installs them.
 LLVM = os.environ.get("LLVM", "-19")
+# For a program to end its guests, in seconds.
+PATIENCE = 30
+
+
+def end(process):
+    """Ends a process with a session of its own, and all that it has started in that."""
+    deadline = time.monotonic() + PATIENCE
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGTERM)
+        while time.monotonic() < deadline:
+            process.poll()
+            os.killpg(process.pid, 0)
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def status(command, **more):
+    """Its status. If this is interrupted, so is all that the command has started: what is
+    left of a build could write an object file when the source is another one already."""
+    with subprocess.Popen([str(part) for part in command], stdin=subprocess.DEVNULL,
+                          start_new_session=True, **more) as process:
+        try:
+            return process.wait()
+        except BaseException:
+            end(process)
+            raise
 
 
 def run(command, what, text=None, **more):
@@ -29,8 +59,7 @@ def logged(command, what, log, **more):
     log, command = LOGS / log, [str(part) for part in command]
     with open(log, "w", encoding="utf-8") as file:
         print(*command, file=file, flush=True)
-        failed = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=file,
-                                stderr=subprocess.STDOUT, check=False, **more).returncode
+        failed = status(command, stdout=file, stderr=subprocess.STDOUT, **more)
     if failed:
         raise BenchError(f"{what} does not build, see {shown(log)}\n"
                          + tail(log.read_text(errors="replace")))

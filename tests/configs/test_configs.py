@@ -8,11 +8,10 @@ a few of the configurations, and less of each.
 
 import pathlib
 import re
-import subprocess
 
 import pytest
 
-from harness import revision
+from harness import revision, tools
 from harness.common import BUILD, QUICK, BenchError
 from harness.kept import Kept
 
@@ -44,6 +43,6 @@ def test_configuration(case, step, options, kept):
         step.said = "passed before"
         return
     print(f" ({about})", flush=True)
-    if subprocess.run([HERE / "build", name], check=False).returncode:
+    if tools.status([HERE / "build", name]):
         raise BenchError("does not compile without a warning, see above")
     kept.keep(name, True)

@@ -12,7 +12,7 @@ import subprocess
 
 import pytest
 
-from harness import kernels, revision
+from harness import kernels, revision, tools
 from harness.common import BUILD, ROOT, BenchError
 from harness.kept import Kept
 from tests.mutants.mutants import applied, check, check_unchanged, load
@@ -32,9 +32,8 @@ def call(log, *command, **variables):
     """Runs a command, and returns whether it succeeded."""
     log.parent.mkdir(parents=True, exist_ok=True)
     with open(log, 'w', encoding='utf-8') as file:
-        return not subprocess.run(
-            command, env={**os.environ, **variables}, stdin=subprocess.DEVNULL, stdout=file,
-            stderr=subprocess.STDOUT, check=False).returncode
+        return not tools.status(command, env={**os.environ, **variables}, stdout=file,
+                                stderr=subprocess.STDOUT)
 
 
 def builds(arch, log):

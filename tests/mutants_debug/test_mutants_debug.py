@@ -15,7 +15,7 @@ import subprocess
 
 import pytest
 
-from harness import kernels, revision
+from harness import kernels, revision, tools
 from harness.common import BUILD, ROOT, BenchError
 from harness.kept import Kept
 from tests.mutants.mutants import applied, check, check_unchanged, load
@@ -31,11 +31,8 @@ def kernel_of(mutant):
 
 def build(what, kernel):
     """Builds the kernel from the tree as it is."""
-    result = subprocess.run([ROOT / 'scripts' / 'kernel', kernel, 'x86_64'],
-                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                            text=True, check=False)
-    if result.returncode:
-        raise BenchError(f'{what} does not build:\n{result.stdout}')
+    tools.logged([ROOT / 'scripts' / 'kernel', kernel, 'x86_64'], what,
+                 f'mutants-debug-{kernel}.log')
 
 
 def run_check(name, mutant):
@@ -46,12 +43,13 @@ def run_check(name, mutant):
     while '=' in words[0]:
         variable, _, value = words.pop(0).partition('=')
         env[variable] = value
-    result = subprocess.run([ROOT / 'tests' / 'run', *words],
-                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                            text=True, check=False, env=env)
     LOGS.mkdir(parents=True, exist_ok=True)
-    (LOGS / f'{name}.log').write_text(result.stdout, encoding='utf-8')
-    return result.returncode != 0, re.search(mutant['says'], result.stdout)
+    log = LOGS / f'{name}.log'
+    with open(log, 'w', encoding='utf-8') as file:
+        failed = tools.status([ROOT / 'tests' / 'run', *words], stdout=file,
+                              stderr=subprocess.STDOUT, env=env)
+    return failed != 0, re.search(
+        mutant['says'], log.read_text(encoding='utf-8', errors='replace'))
 
 
 def cases(_options):
