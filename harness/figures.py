@@ -12,10 +12,11 @@ A Markdown file has, between two markers, what is written here:
 A JSON file has one run of a bench: revision, date, machine, rounds, the command that
 measures it again, tables, and plots. A cell is a number, or median, least and most, or
 null, or text. --from takes a run out of build/bench/*.json, before, into the file of the
-same command, or the one that --as names. --check writes nothing, and fails if a file would
-change; it also fails for a table of figures outside of markers, a revision that is not in
-the history, a plot that is shown nowhere, a link to a file that does not exist, another
-version of Linux than that of patches/base, and a README of more than 150 lines.
+same command, or the one that --as names; or the times of build/ci/times.json. --check
+writes nothing, and fails if a file would change; it also fails for a table of figures
+outside of markers, a revision that is not in the history, a plot that is shown nowhere, a
+link to a file that does not exist, another version of Linux than that of patches/base, and
+a README of more than 150 lines.
 """
 
 import argparse
@@ -147,10 +148,20 @@ def written(fields, tables):
     return f'{head},\n "tables": {{\n' + ",\n".join(texts) + "\n }\n}\n"
 
 
+def put(name, text):
+    (FIGURES / f"{name}.json").write_text(text, encoding="utf-8")
+    print(f"written: docs/figures/{name}.json")
+
+
 def take(path, name, runs):
-    """Writes what a bench found to docs/figures/."""
-    content = json.loads(path.read_text(encoding="utf-8"))
+    """Writes what a bench found to docs/figures/, or how long CI took."""
+    text = path.read_text(encoding="utf-8")
+    content = json.loads(text)
     machine = content["machine"]
+    if isinstance(machine, str):
+        # It is such a file already.
+        put(name or path.stem, text)
+        return
     same = [run for run in runs.values() if run.command == machine["command"]]
     expect(not content["failed"] and content["checks"],
            f"{path}: a guest failed, or the run was not finished")
@@ -167,8 +178,7 @@ def take(path, name, runs):
                    f"clock {machine['clock']}.",
         "rounds": machine["rounds"], "command": machine["command"],
         "plots": runs[name].plots if name in runs else {}}, content["tables"])
-    (FIGURES / f"{name}.json").write_text(text, encoding="utf-8")
-    print(f"written: docs/figures/{name}.json")
+    put(name, text)
 
 
 def unit(row):

@@ -21,12 +21,14 @@ import threading
 import time
 from dataclasses import dataclass
 
-from harness import revision, tiers
+from harness import figures, revision, session, tiers, tools
 from harness.common import BUILD, ROOT, BenchError, main, shown
 from harness.released import Released
 
 # Of builds and of checks that need only a CPU, while guests run.
 NICE = 10
+# What an interrupt has to end.
+RUNNING = set()
 
 
 @dataclass
@@ -73,7 +75,9 @@ def run_step(step, folder, nice=0, stream=False):
     with open(log, "w", encoding="utf-8", errors="replace") as file:
         with subprocess.Popen(command, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              env={**os.environ, "RESULTS": str(results)}) as make:
+                              env={**os.environ, "RESULTS": str(results)},
+                              start_new_session=True) as make:
+            RUNNING.add(make)
             for line in make.stdout:
                 text = line.decode(errors="replace")
                 file.write(text)
@@ -82,6 +86,7 @@ def run_step(step, folder, nice=0, stream=False):
                     print(text, end="", flush=True)
             _, status, used = os.wait4(make.pid, 0)
             make.returncode = os.waitstatus_to_exitcode(status)
+            RUNNING.remove(make)
     return Outcome(*recorded(results, make.returncode), time.monotonic() - start,
                    used.ru_utime + used.ru_stime)
 
@@ -212,6 +217,24 @@ def summary(steps, outcomes):
                f"| {minutes(outcome.seconds)} | {minutes(outcome.cpu)} |")
 
 
+def write_times(path, steps, outcomes, built_before):
+    """For 'make docs-figures FROM=', if all passed and it can be said at which revision."""
+    path.unlink(missing_ok=True)
+    if revision.uncommitted_code() or any(outcomes[step].failed for step in steps):
+        return
+    ccache = "no" if os.environ.get("CCACHE_DISABLE") else "a"
+    fields = {
+        "revision": revision.commit(), "date": str(datetime.date.today()), "rounds": 1,
+        "command": ".ci/run",
+        "machine": f"{session.cpu_model()}, {os.cpu_count()} CPUs, {ccache} ccache, "
+                   f"{'some' if built_before else 'no'} kernels built before."}
+    rows = [[step.name, round(outcomes[step].seconds / 60, 1),
+             round(outcomes[step].cpu / 60, 1)] for step in steps]
+    path.write_text(figures.written(fields, {"steps": {
+        "columns": ["make", "minutes", "CPU minutes"], "rows": rows}}), encoding="utf-8")
+    print(f"written: {shown(path)}, which 'make docs-figures FROM=' takes")
+
+
 def run_tier():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -226,8 +249,16 @@ def run_tier():
     folder = BUILD / options.tier
     folder.mkdir(parents=True, exist_ok=True)
     start = time.monotonic()
-    outcomes = Both(steps, folder).run() if options.tier == "ci" \
-        else run_release(steps, folder, Released())
+    built_before = any(BUILD.glob("x86_64-*"))
+    try:
+        outcomes = Both(steps, folder).run() if options.tier == "ci" \
+            else run_release(steps, folder, Released())
+    except BaseException:
+        for make in list(RUNNING):
+            tools.end(make)
+        raise
+    if options.tier == "ci":
+        write_times(folder / "times.json", steps, outcomes, built_before)
     text = "\n".join(summary(steps, outcomes)) + "\n"
     (folder / "summary.md").write_text(text, encoding="utf-8")
     for line in failures(steps, outcomes, folder):

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from harness import figures
+from harness import figures, tier, tiers
 from harness.common import BenchError
 
 MACHINE = {"command": "make bench-it", "cpu": "a CPU", "cores": 2, "accel": "tcg",
@@ -43,3 +43,16 @@ def test_a_new_file_and_the_one_of_the_same_command(run):
 def test_what_is_refused(run, changed):
     with pytest.raises(BenchError):
         figures.take(run(**changed), "name" if changed else None, {})
+
+
+def test_times_of_ci(tmp_path, monkeypatch):
+    step = tiers.Step("lint")
+    monkeypatch.setattr(tier.revision, "uncommitted_code", lambda: [])
+    monkeypatch.setattr(figures, "FIGURES", tmp_path)
+    times = tmp_path / "ci" / "times.json"
+    times.parent.mkdir()
+    tier.write_times(times, [step], {step: tier.Outcome(7, 0, 90, 60)}, False)
+    figures.take(times, None, {})
+    assert "| lint |     1.5 |" in "".join(figures.load_all()["times"].lines("steps"))
+    tier.write_times(times, [step], {step: tier.Outcome(7, 1, 90, 60)}, False)
+    assert not times.exists()
