@@ -72,10 +72,10 @@ pub(crate) trait HasStats: Group {
     fn redirect_stats(&self, to: &Target<'_, Self>);
 
     /// Adds what is in the group's own statistics to its parent's. May sleep.
-    fn flush_own_stats(group: &Quiet<Self>);
+    fn flush_own_stats(group: Quiet<'_, Self>);
 
     /// Frees the group's own statistics.
-    fn free_own_stats(group: &Unused<Self>);
+    fn free_own_stats(group: Unused<'_, Self>);
 }
 
 fn state_is<T: HasStats>(group: &T, state: State) -> bool {
@@ -122,12 +122,12 @@ impl<'a, T: HasStats> Target<'a, T> {
 /// # Invariants
 ///
 /// Since the group and all below it were redirected, a grace period has passed.
-pub(crate) struct Quiet<T: HasStats>(T::Ref);
+pub(crate) struct Quiet<'a, T: HasStats>(&'a T);
 
-impl<T: HasStats> Quiet<T> {
+impl<T: HasStats> Quiet<'_, T> {
     /// Returns the group.
     pub(crate) fn get(&self) -> &T {
-        &self.0
+        self.0
     }
 }
 
@@ -137,19 +137,17 @@ impl<T: HasStats> Quiet<T> {
 ///
 /// The group was quiet. Since its state became [`State::Flushed`], after which flushes pass over
 /// its own statistics, a grace period has passed.
-pub(crate) struct Unused<T: HasStats>(T::Ref);
+pub(crate) struct Unused<'a, T: HasStats>(&'a T);
 
-impl<T: HasStats> Unused<T> {
+impl<T: HasStats> Unused<'_, T> {
     /// Returns the group.
     pub(crate) fn get(&self) -> &T {
-        &self.0
+        self.0
     }
 }
 
 /// How many groups share grace periods: their references are on the stack.
 const BATCH: usize = 32;
-
-type Batch<T> = [Option<T>; BATCH];
 
 /// Gives back the statistics of all groups that `next` returns until there are no more.
 ///
@@ -157,39 +155,39 @@ type Batch<T> = [Option<T>; BATCH];
 /// may sleep. Must not run twice at the same time.
 pub(crate) fn drain<T: HasStats>(mut next: impl FnMut() -> Option<T::Ref>) {
     loop {
-        let batch = array::from_fn(|_| next());
+        let batch: [Option<T::Ref>; BATCH] = array::from_fn(|_| next());
 
         if batch[0].is_none() {
             return;
         }
-        drain_batch::<T>(batch);
+        drain_batch::<T>(&batch);
     }
 }
 
-fn drain_batch<T: HasStats>(batch: Batch<T::Ref>) {
-    for group in batch.iter().flatten() {
-        set_state::<T>(group, State::Active, State::Draining);
+fn drain_batch<T: HasStats>(batch: &[Option<T::Ref>]) {
+    let groups = || batch.iter().flatten().map(|group| -> &T { group });
+
+    for group in groups() {
+        set_state(group, State::Active, State::Draining);
     }
-    for group in batch.iter().flatten() {
-        redirect::<T>(group);
+    for group in groups() {
+        redirect(group);
     }
 
     // Writers read where to write with preemption disabled.
     synchronize_rcu();
-    // INVARIANT: They were redirected before.
-    let batch = batch.map(|group| group.map(Quiet));
-    for group in batch.iter().flatten() {
-        T::flush_own_stats(group);
-        set_state(group.get(), State::Draining, State::Flushed);
+    for group in groups() {
+        // INVARIANT: It was redirected before the grace period.
+        T::flush_own_stats(Quiet(group));
+        set_state(group, State::Draining, State::Flushed);
     }
 
     // Flushes read the state under a spinlock.
     synchronize_rcu();
-    // INVARIANT: They were quiet, and flushed before.
-    let batch = batch.map(|group| group.map(|Quiet(group)| Unused::<T>(group)));
-    for group in batch.iter().flatten() {
-        T::free_own_stats(group);
-        set_state(group.get(), State::Flushed, State::Freed);
+    for group in groups() {
+        // INVARIANT: It was quiet, and flushed before the grace period.
+        T::free_own_stats(Unused(group));
+        set_state(group, State::Flushed, State::Freed);
     }
 }
 
@@ -211,6 +209,13 @@ fn redirect<T: HasStats>(group: &T) {
             Verdict::Skip
         };
 
-        iter::next(group, None, None::<Cookie<'_, Alone>>, PreOrder, send, cond_resched);
+        iter::next(
+            group,
+            None,
+            None::<Cookie<'_, Alone>>,
+            PreOrder,
+            send,
+            cond_resched,
+        );
     }
 }

@@ -296,13 +296,13 @@ impl HasStats for MemCgroup {
         unsafe { bindings::memcg_redirect_stats(self.as_raw(), to.get().as_raw()) };
     }
 
-    fn flush_own_stats(memcg: &Quiet<Self>) {
+    fn flush_own_stats(memcg: Quiet<'_, Self>) {
         // SAFETY: The memcg is valid, and by the invariants of `Quiet`, nobody writes its own
         // statistics.
         unsafe { bindings::memcg_flush_own_stats(memcg.get().as_raw()) };
     }
 
-    fn free_own_stats(memcg: &Unused<Self>) {
+    fn free_own_stats(memcg: Unused<'_, Self>) {
         // SAFETY: The memcg is valid, and by the invariants of `Unused`, nobody uses its own
         // statistics, which it still has: its state changes only once.
         unsafe { bindings::memcg_free_own_stats(memcg.get().as_raw()) };

@@ -89,13 +89,19 @@ impl HasStats for TestGroup {
         let to = to.get();
 
         self.stats.expect(to.at < self.at, "sent downwards");
-        self.stats.expect(!to.stats.is_removed.get() || to.stats.is(State::Active), "sent to one that is not active");
+        self.stats.expect(
+            !to.stats.is_removed.get() || to.stats.is(State::Active),
+            "sent to one that is not active",
+        );
         self.stats.target.set(to.at);
     }
 
-    fn flush_own_stats(group: &Quiet<Self>) {
+    fn flush_own_stats(group: Quiet<'_, Self>) {
         let (group, stats) = (group.get(), &group.get().stats);
-        let is_written = group.all().iter().any(|other| other.stats.target.get() == group.at);
+        let is_written = group
+            .all()
+            .iter()
+            .any(|other| other.stats.target.get() == group.at);
 
         stats.expect(stats.is(State::Draining), "flushed in a wrong state");
         stats.expect(!is_written, "flushed while others write it");
@@ -106,7 +112,7 @@ impl HasStats for TestGroup {
         }
     }
 
-    fn free_own_stats(group: &Unused<Self>) {
+    fn free_own_stats(group: Unused<'_, Self>) {
         let stats = &group.get().stats;
 
         stats.expect(stats.is(State::Flushed), "freed in a wrong state");
@@ -119,7 +125,10 @@ fn write(groups: &[TestGroup]) -> u32 {
     for group in groups {
         let target = &groups[group.stats.target.get()].stats;
 
-        group.stats.expect(!target.is(State::Flushed) && !target.is(State::Freed), "writes what is not written any more");
+        group.stats.expect(
+            !target.is(State::Flushed) && !target.is(State::Freed),
+            "writes what is not written any more",
+        );
         target.own.set(target.own.get() + 1);
     }
     groups.len() as u32

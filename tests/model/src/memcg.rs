@@ -361,11 +361,11 @@ impl HasStats for MemCgroup {
         self.target.store(to.get().at, Relaxed);
     }
 
-    fn flush_own_stats(memcg: &Quiet<Self>) {
+    fn flush_own_stats(memcg: Quiet<'_, Self>) {
         memcg.get().flush_stats();
     }
 
-    fn free_own_stats(memcg: &Unused<Self>) {
+    fn free_own_stats(memcg: Unused<'_, Self>) {
         let nr = memcg.get().own.xchg(FREED, Relaxed);
 
         assert_eq!(nr, 0, "statistics are freed that nobody flushed");
