@@ -43,9 +43,14 @@ static void memcg_dying_work_fn(struct work_struct *work)
 	spin_unlock(&memcg_dying_lock);
 }
 
-#define for_each_memcg_above(above, memcg)			\
-	for ((above) = parent_mem_cgroup(memcg); (above);	\
-	     (above) = parent_mem_cgroup(above))
+/* Adds to the counts of all above. */
+static void memcg_dying_note(struct mem_cgroup *memcg, unsigned int state, int nr)
+{
+	struct mem_cgroup *above = memcg;
+
+	while ((above = parent_mem_cgroup(above)))
+		atomic_add(nr, &above->dying.below[state]);
+}
 
 /* Called before anybody writes statistics of the memcg. */
 void memcg_dying_init(struct mem_cgroup *memcg)
@@ -63,10 +68,8 @@ void memcg_dying_init(struct mem_cgroup *memcg)
 void memcg_dying_add(struct mem_cgroup *memcg)
 {
 	struct memcg_dying *dying = &memcg->dying;
-	struct mem_cgroup *above;
 
-	for_each_memcg_above(above, memcg)
-		atomic_inc(&above->dying.below[MEMCG_STATS_ACTIVE]);
+	memcg_dying_note(memcg, MEMCG_STATS_ACTIVE, 1);
 	dying->since = get_jiffies_64();
 
 	spin_lock(&memcg_dying_lock);
@@ -78,14 +81,11 @@ void memcg_dying_add(struct mem_cgroup *memcg)
 /* The last reference is gone: from here on, its state does not change any more. */
 void memcg_dying_remove(struct mem_cgroup *memcg)
 {
-	struct mem_cgroup *above;
-
 	spin_lock(&memcg_dying_lock);
 	list_del_init(&memcg->dying.list);
 	spin_unlock(&memcg_dying_lock);
 
-	for_each_memcg_above(above, memcg)
-		atomic_dec(&above->dying.below[memcg->dying.state]);
+	memcg_dying_note(memcg, memcg->dying.state, -1);
 }
 
 /**

@@ -76,7 +76,11 @@ static inline unsigned long memcg1_events_size(void)
 #define memcg_vmstats_target(memcg)	((memcg)->vmstats_percpu)
 #define memcg_lruvec_stats_target(pn)	((pn)->lruvec_stats_percpu)
 #define memcg_events_target(memcg)	((memcg)->events_percpu)
-#define memcg_nodes_to_flush(memcg)	N_MEMORY
+
+static inline enum node_states memcg_nodes_to_flush(struct mem_cgroup *memcg)
+{
+	return N_MEMORY;
+}
 
 static inline void memcg_dying_stat_format(struct mem_cgroup *memcg,
 					   struct seq_buf *s)
