@@ -10,6 +10,7 @@
 #include <linux/memcontrol.h>
 #include <linux/mm_reclaim.h>
 #include <linux/percpu.h>
+#include <linux/sched.h>
 #include <linux/seq_buf.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
@@ -34,12 +35,20 @@ static DECLARE_DELAYED_WORK(memcg_dying_work, memcg_dying_work_fn);
 /* Has only one instance at a time, which all that is said in Rust relies on. */
 static void memcg_dying_work_fn(struct work_struct *work)
 {
+	struct mem_cgroup *oldest;
+
 	drain_dying_memcgs();
 
 	spin_lock(&memcg_dying_lock);
-	if (!list_empty(&memcg_dying_list))
+	oldest = list_first_entry_or_null(&memcg_dying_list, struct mem_cgroup,
+					  dying.list);
+	if (oldest) {
+		u64 due = oldest->dying.since + READ_ONCE(memcg_dying_delay);
+		u64 now = get_jiffies_64();
+
 		queue_delayed_work(system_dfl_wq, &memcg_dying_work,
-				   memcg_dying_delay);
+				   time_after64(due, now) ? due - now : 0);
+	}
 	spin_unlock(&memcg_dying_lock);
 }
 
@@ -63,7 +72,7 @@ void memcg_dying_init(struct mem_cgroup *memcg)
  * memcg_dying_add - note that a memcg was removed
  * @memcg: a memcg that is offline, and so are all below it
  *
- * Context: May not be called under memcg_dying_lock.
+ * Context: Process context, under cgroup_mutex.
  */
 void memcg_dying_add(struct mem_cgroup *memcg)
 {
@@ -74,7 +83,8 @@ void memcg_dying_add(struct mem_cgroup *memcg)
 
 	spin_lock(&memcg_dying_lock);
 	list_add_tail(&dying->list, &memcg_dying_list);
-	queue_delayed_work(system_dfl_wq, &memcg_dying_work, memcg_dying_delay);
+	queue_delayed_work(system_dfl_wq, &memcg_dying_work,
+			   READ_ONCE(memcg_dying_delay));
 	spin_unlock(&memcg_dying_lock);
 }
 
@@ -93,10 +103,12 @@ void memcg_dying_remove(struct mem_cgroup *memcg)
  *
  * Return: one that is still referenced a while after it was removed, with another
  * reference, or NULL if there is none.
+ *
+ * Context: May sleep.
  */
 struct mem_cgroup *memcg_dying_take(void)
 {
-	u64 until = get_jiffies_64() - memcg_dying_delay;
+	u64 until = get_jiffies_64() - READ_ONCE(memcg_dying_delay);
 	struct mem_cgroup *memcg, *taken = NULL;
 
 	spin_lock(&memcg_dying_lock);
@@ -108,6 +120,8 @@ struct mem_cgroup *memcg_dying_take(void)
 		list_del_init(&memcg->dying.list);
 		if (css_tryget(&memcg->css))
 			taken = memcg;
+		else
+			cond_resched_lock(&memcg_dying_lock);
 	}
 	spin_unlock(&memcg_dying_lock);
 	return taken;
@@ -135,14 +149,17 @@ void memcg_redirect_stats(struct mem_cgroup *memcg, struct mem_cgroup *to)
 }
 
 /**
- * memcg_flush_own_stats - add the per-CPU statistics of a memcg to its parent's
+ * memcg_note_own_stats - have a flush look at the per-CPU statistics of a memcg
  * @memcg: a memcg whose per-CPU statistics nobody writes any more
  *
- * Asks for each CPU: a change that could not be noted, in an NMI, must not be lost.
+ * On each CPU: a change that could not be noted, in an NMI, must not be lost.
+ * __css_rstat_updated() asks for a barrier before it where a change must not be
+ * missed by a flush that is under way. A grace period is one, and the second one
+ * has all such flushes end.
  *
  * Context: May sleep.
  */
-void memcg_flush_own_stats(struct mem_cgroup *memcg)
+void memcg_note_own_stats(struct mem_cgroup *memcg)
 {
 	int cpu;
 
@@ -151,6 +168,16 @@ void memcg_flush_own_stats(struct mem_cgroup *memcg)
 		__css_rstat_updated(&memcg->css, cpu);
 		preempt_enable();
 	}
+}
+
+/**
+ * memcg_flush_noted_stats - add per-CPU statistics to those of the parents
+ * @memcg: the memcg below which, and in which, they are noted
+ *
+ * Context: May sleep.
+ */
+void memcg_flush_noted_stats(struct mem_cgroup *memcg)
+{
 	css_rstat_flush(&memcg->css);
 }
 

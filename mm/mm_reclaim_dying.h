@@ -30,7 +30,7 @@ static inline bool memcg_has_own_stats(struct mem_cgroup *memcg)
 
 /*
  * Nothing more comes from a node that lost its memory, so that it is not looked
- * at: but what came before it did must not be lost.
+ * at. What came before it did is with the parent when the memcg is drained.
  */
 static inline enum node_states memcg_nodes_to_flush(struct mem_cgroup *memcg)
 {

@@ -136,7 +136,7 @@ enum memcg_stats_state {
  * @state: enum memcg_stats_state; only Rust changes it (rust/mm_reclaim/dying.rs)
  * @below: how many memcgs below it were removed and are not freed yet, by their state
  * @list: in the list of those removed a short time ago
- * @since: when it was removed, in jiffies since boot
+ * @since: when it went offline, in jiffies since boot
  *
  * Embedded in struct mem_cgroup, beside pairs of pointers: vmstats_percpu is the
  * memcg's own, vmstats_target what it writes; so are lruvec_stats_percpu and
@@ -216,7 +216,8 @@ void drain_dying_memcgs(void);
 /* Asked of mm/mm_reclaim_dying.c. */
 struct mem_cgroup *memcg_dying_take(void);
 void memcg_redirect_stats(struct mem_cgroup *memcg, struct mem_cgroup *to);
-void memcg_flush_own_stats(struct mem_cgroup *memcg);
+void memcg_note_own_stats(struct mem_cgroup *memcg);
+void memcg_flush_noted_stats(struct mem_cgroup *memcg);
 void memcg_free_own_stats(struct mem_cgroup *memcg);
 
 /* Asked of mm/shrinker.c. */

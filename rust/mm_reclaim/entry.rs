@@ -29,7 +29,7 @@ use crate::{
     memcg::{
         self,
         MemCgroup,
-        MemCgroupRef, //
+        RemovedMemcg, //
     },
     shrinker::{
         Shrinker,
@@ -121,7 +121,8 @@ pub(crate) unsafe extern "C" fn install_shrinker_unit(
 /// Must not be called twice at the same time.
 #[export]
 pub(crate) unsafe extern "C" fn drain_dying_memcgs() {
-    dying::drain::<MemCgroup>(MemCgroupRef::take_dying);
+    // SAFETY: The caller guarantees that there is no other call.
+    dying::drain::<MemCgroup>(|| unsafe { RemovedMemcg::take() });
 }
 
 /// Brings the maps of a memcg online. Returns 0 or `-ENOMEM`. May sleep.

@@ -38,6 +38,7 @@ use crate::soft_limit::{
 };
 use crate::{
     dying::{
+        Drainer,
         HasStats,
         Quiet,
         State,
@@ -96,6 +97,11 @@ impl MemCgroup {
     /// Returns the C object.
     pub(crate) fn as_raw(&self) -> *mut bindings::mem_cgroup {
         self.0.get()
+    }
+
+    fn atomic_stats_state(&self) -> &Atomic<u32> {
+        // SAFETY: `state` is a field of the valid memcg, and C only reads it.
+        unsafe { &*cast_field(&raw const (*self.as_raw()).dying.state) }
     }
 
     /// Returns the root memcg, or none early at boot.
@@ -273,10 +279,16 @@ impl HasMap for MemCgroup {
 }
 
 impl HasStats for MemCgroup {
+    type Removed = RemovedMemcg;
+
     #[inline]
-    fn stats_state(&self) -> &Atomic<u32> {
-        // SAFETY: `state` is a field of the valid memcg, and C only reads it.
-        unsafe { &*cast_field(&raw const (*self.as_raw()).dying.state) }
+    fn stats_state(&self) -> u32 {
+        self.atomic_stats_state().load(Relaxed)
+    }
+
+    #[inline]
+    fn set_stats_state(&self, state: State, _: &Drainer) {
+        self.atomic_stats_state().store(state as u32, Relaxed);
     }
 
     #[inline]
@@ -296,15 +308,19 @@ impl HasStats for MemCgroup {
         unsafe { bindings::memcg_redirect_stats(self.as_raw(), to.get().as_raw()) };
     }
 
-    fn flush_own_stats(memcg: Quiet<'_, Self>) {
-        // SAFETY: The memcg is valid, and by the invariants of `Quiet`, nobody writes its own
-        // statistics.
-        unsafe { bindings::memcg_flush_own_stats(memcg.get().as_raw()) };
+    fn note_own_stats(memcg: Quiet<'_, Self>) {
+        // SAFETY: The memcg is valid.
+        unsafe { bindings::memcg_note_own_stats(memcg.get().as_raw()) };
+    }
+
+    fn flush_stats(&self) {
+        // SAFETY: The memcg is valid.
+        unsafe { bindings::memcg_flush_noted_stats(self.as_raw()) };
     }
 
     fn free_own_stats(memcg: Unused<'_, Self>) {
         // SAFETY: The memcg is valid, and by the invariants of `Unused`, nobody uses its own
-        // statistics, which it still has: its state changes only once.
+        // statistics. C sets the pointers to null.
         unsafe { bindings::memcg_free_own_stats(memcg.get().as_raw()) };
     }
 }
@@ -361,15 +377,6 @@ pub(crate) fn is_kmem_disabled() -> bool {
 pub(crate) struct MemCgroupRef(NonNull<MemCgroup>);
 
 impl MemCgroupRef {
-    /// Takes a memcg off the list of those that were removed and are still there.
-    pub(crate) fn take_dying() -> Option<Self> {
-        // SAFETY: An FFI call with no additional requirements.
-        let memcg = NonNull::new(unsafe { bindings::memcg_dying_take() })?;
-
-        // INVARIANT: It comes with a reference.
-        Some(Self(memcg.cast()))
-    }
-
     /// Hands the reference over to C.
     pub(crate) fn into_raw(self) -> *mut bindings::mem_cgroup {
         ManuallyDrop::new(self).as_raw()
@@ -382,6 +389,39 @@ impl Deref for MemCgroupRef {
     fn deref(&self) -> &MemCgroup {
         // SAFETY: By the type invariants, the memcg is valid as long as `self`.
         unsafe { self.0.as_ref() }
+    }
+}
+
+/// A reference on a memcg that is to be drained.
+///
+/// # Invariants
+///
+/// The memcg is offline, as are all below it; those that have a reference were taken before. No
+/// other task has such a reference.
+pub(crate) struct RemovedMemcg(MemCgroupRef);
+
+impl RemovedMemcg {
+    /// Takes a memcg off the list of those that were removed a while ago and are still there. May
+    /// sleep.
+    ///
+    /// # Safety
+    ///
+    /// No other task may have what this returned.
+    pub(crate) unsafe fn take() -> Option<Self> {
+        // SAFETY: An FFI call with no additional requirements.
+        let memcg = NonNull::new(unsafe { bindings::memcg_dying_take() })?;
+
+        // INVARIANT: It comes with a reference. Memcgs get to the end of the list when they go
+        // offline, which all below one do before it.
+        Some(Self(MemCgroupRef(memcg.cast())))
+    }
+}
+
+impl Deref for RemovedMemcg {
+    type Target = MemCgroup;
+
+    fn deref(&self) -> &MemCgroup {
+        &self.0
     }
 }
 

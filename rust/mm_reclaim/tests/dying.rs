@@ -25,6 +25,7 @@ use super::{
 };
 use crate::dying::{
     drain,
+    Drainer,
     HasStats,
     Quiet,
     State,
@@ -42,6 +43,8 @@ pub(super) struct TestStats {
     target: Cell<usize>,
     /// What was written to its own, and not flushed.
     own: Cell<u32>,
+    /// Whether a flush looks at that.
+    is_noted: Cell<bool>,
     /// What came from below.
     flushed: Cell<u32>,
     /// What went wrong.
@@ -56,6 +59,7 @@ impl TestStats {
             is_removed: Cell::new(false),
             target: Cell::new(at),
             own: Cell::new(0),
+            is_noted: Cell::new(false),
             flushed: Cell::new(0),
             fault: Cell::new(None),
         }
@@ -73,8 +77,14 @@ impl TestStats {
 }
 
 impl HasStats for TestGroup {
-    fn stats_state(&self) -> &Atomic<u32> {
-        &self.stats.state
+    type Removed = ARef<Self>;
+
+    fn stats_state(&self) -> u32 {
+        self.stats.state.load(Relaxed)
+    }
+
+    fn set_stats_state(&self, state: State, _: &Drainer) {
+        self.stats.state.store(state as u32, Relaxed);
     }
 
     fn nr_below(&self) -> &[Atomic<i32>; State::NR] {
@@ -96,19 +106,27 @@ impl HasStats for TestGroup {
         self.stats.target.set(to.at);
     }
 
-    fn flush_own_stats(group: Quiet<'_, Self>) {
+    fn note_own_stats(group: Quiet<'_, Self>) {
         let (group, stats) = (group.get(), &group.get().stats);
         let is_written = group
             .all()
             .iter()
             .any(|other| other.stats.target.get() == group.at);
 
-        stats.expect(stats.is(State::Draining), "flushed in a wrong state");
-        stats.expect(!is_written, "flushed while others write it");
-        if let Some(parent) = group.parent() {
-            let flushed = &parent.stats.flushed;
+        stats.expect(stats.is(State::Draining), "noted in a wrong state");
+        stats.expect(!is_written, "noted while others write it");
+        stats.is_noted.set(true);
+    }
 
-            flushed.set(flushed.get() + stats.own.replace(0));
+    fn flush_stats(&self) {
+        for group in self.all()[self.at..self.end].iter().rev() {
+            let stats = &group.stats;
+
+            if let (true, Some(parent)) = (stats.is_noted.replace(false), group.parent()) {
+                let flushed = &parent.stats.flushed;
+
+                flushed.set(flushed.get() + stats.own.replace(0));
+            }
         }
     }
 
@@ -181,7 +199,7 @@ fn remove_all(random: &mut Random, groups: &[TestGroup]) -> Result {
         removed.push(at, GFP_KERNEL)?;
         written += write(groups);
         if at == 1 || random.below(3) == 0 {
-            drain::<TestGroup>(|| {
+            let next = || {
                 while let Some(&at) = removed.get(taken) {
                     taken += 1;
                     if !groups[at].dying {
@@ -189,7 +207,8 @@ fn remove_all(random: &mut Random, groups: &[TestGroup]) -> Result {
                     }
                 }
                 None
-            });
+            };
+            drain::<TestGroup>(next);
             written += write(groups);
             check(random, groups, written)?;
         }

@@ -31,6 +31,7 @@ use std::rc::Rc;
 
 use crate::{
     dying::{
+        Drainer,
         HasStats,
         Quiet,
         State,
@@ -260,17 +261,22 @@ impl MemCgroup {
         assert!(before < FREED, "statistics are written that are freed");
     }
 
-    /// Adds what is in its own statistics to those of its parent, as `css_rstat_flush()` does
-    /// under its lock.
+    /// Adds what is in its own statistics to those of its parent, after that of those below it,
+    /// as `css_rstat_flush()` does under its lock.
     pub(crate) fn flush_stats(&self) {
+        // SAFETY: The world keeps the child.
+        if let Some(child) = unsafe { self.child.get().as_ref() } {
+            child.flush_stats();
+        }
         let _guard = rcu::read_lock();
 
         if self.stats_state.load(Relaxed) >= State::Flushed as u32 {
             return;
         }
-        let nr = self.own.xchg(0, Relaxed);
-        assert!(nr < FREED, "statistics are read that are freed");
         if let Some(parent) = self.parent() {
+            let nr = self.own.xchg(0, Relaxed);
+
+            assert!(nr < FREED, "statistics are read that are freed");
             parent.flushed.add(nr, Relaxed);
         }
     }
@@ -345,8 +351,14 @@ impl HasSoftLimit for MemCgroup {
 }
 
 impl HasStats for MemCgroup {
-    fn stats_state(&self) -> &Atomic<u32> {
-        &self.stats_state
+    type Removed = MemCgroupRef;
+
+    fn stats_state(&self) -> u32 {
+        self.stats_state.load(Relaxed)
+    }
+
+    fn set_stats_state(&self, state: State, _: &Drainer) {
+        self.stats_state.store(state as u32, Relaxed);
     }
 
     fn nr_below(&self) -> &[Atomic<i32>; State::NR] {
@@ -361,8 +373,10 @@ impl HasStats for MemCgroup {
         self.target.store(to.get().at, Relaxed);
     }
 
-    fn flush_own_stats(memcg: Quiet<'_, Self>) {
-        memcg.get().flush_stats();
+    fn note_own_stats(_: Quiet<'_, Self>) {}
+
+    fn flush_stats(&self) {
+        self.flush_stats();
     }
 
     fn free_own_stats(memcg: Unused<'_, Self>) {
