@@ -6,6 +6,7 @@
  * has all that was written, as soon as it is flushed.
  */
 #include <linux/cgroup.h>
+#include <linux/delay.h>
 #include <linux/memcontrol.h>
 #include <linux/mm.h>
 #include <linux/mm_reclaim.h>
@@ -15,6 +16,9 @@
 
 /* A chain: each is the parent of the next one. */
 #define NR_CHAIN	3
+
+/* How long freeing may take. */
+#define DYING_WAIT_MS	5000
 
 /* What the threads count. */
 enum { EVENTS, STATES, LATE, FLUSHES, DRAINED };
@@ -50,12 +54,34 @@ static struct lruvec *dying_lruvec(struct mem_cgroup *memcg)
 	return mem_cgroup_lruvec(memcg, NODE_DATA(first_online_node));
 }
 
+/* One that is still linked, perhaps without a reference; under RCU. */
+static struct mem_cgroup *dying_find(struct race_thread *thread)
+{
+	struct dying_race *st = thread->race->priv;
+	struct cgroup_subsys_state *css, *found = NULL;
+	int nr = race_random(thread, NR_CHAIN);
+
+	css_for_each_descendant_pre(css, &st->top->memcg->css) {
+		if (css == &st->top->memcg->css)
+			continue;
+		found = css;
+		if (!nr--)
+			break;
+	}
+	return found ? mem_cgroup_from_css(found) : NULL;
+}
+
 static void dying_write(struct race_thread *thread)
 {
 	struct dying_race *st = thread->race->priv;
-	struct mem_cgroup *memcg = st->chain[race_random(thread, NR_CHAIN)].memcg;
 	int nr = 1 + race_random(thread, 100);
+	struct mem_cgroup *memcg;
 
+	guard(rcu)();
+	memcg = dying_find(thread);
+	if (!memcg)
+		return;
+	race_jitter(thread);
 	thread->hits[LATE] += test_memcg_is_dying(memcg);
 	if (race_random(thread, 2)) {
 		count_memcg_events(memcg, DYING_EVENT, nr);
@@ -87,13 +113,24 @@ static void dying_flusher(struct race_thread *thread)
 	struct dying_race *st = thread->race->priv;
 
 	do {
+		struct mem_cgroup *memcg;
+
 		dying_write(thread);
-		css_rstat_flush(&st->chain[race_random(thread, NR_CHAIN)].memcg->css);
-		thread->hits[FLUSHES]++;
+		rcu_read_lock();
+		memcg = dying_find(thread);
+		if (memcg && !css_tryget(&memcg->css))
+			memcg = NULL;
+		rcu_read_unlock();
+		if (memcg) {
+			css_rstat_flush(&memcg->css);
+			css_put(&memcg->css);
+			thread->hits[FLUSHES]++;
+		}
+		cond_resched();
 	} while (!READ_ONCE(st->removed) && !race_failed(thread->race));
 }
 
-/* Child and parent at once, or one after the other. */
+/* Child and parent at once, or one after the other, or one without a reference. */
 static void dying_remover(struct race_thread *thread)
 {
 	struct dying_race *st = thread->race->priv;
@@ -103,6 +140,8 @@ static void dying_remover(struct race_thread *thread)
 		race_expect(thread->race, !test_group_rmdir(&st->chain[i]), i, 0);
 		race_expect(thread->race, test_group_wait_offline(&st->chain[i]), i, 0);
 		dying_write(thread);
+		if (!race_random(thread, 3))
+			test_group_put(&st->chain[i]);
 		if (race_random(thread, 2))
 			memcg_dying_drain();
 	}
@@ -134,12 +173,46 @@ static void dying_prepare(struct race *race)
 	st->removed = false;
 }
 
-static void dying_check(struct race *race)
+/* What others wrote to the top was noted by their names: it is noted here. */
+static void dying_flush(struct mem_cgroup *top)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		preempt_disable();
+		__css_rstat_updated(&top->css, cpu);
+		preempt_enable();
+	}
+	css_rstat_flush(&top->css);
+}
+
+/* A group without a reference is flushed once more when it is freed. */
+static void dying_expect(struct race *race, unsigned long events, long states)
 {
 	struct dying_race *st = race->priv;
 	struct mem_cgroup *top = st->top->memcg;
+	unsigned long found;
+	long state;
+	int ms;
+
+	for (ms = 0; ms < DYING_WAIT_MS; ms += 10) {
+		dying_flush(top);
+		found = memcg_events(top, DYING_EVENT) - st->before;
+		state = lruvec_page_state(dying_lruvec(top), DYING_STATE) -
+			st->state_before;
+		if (found == events && state == states)
+			return;
+		msleep(10);
+	}
+	race_expect(race, found == events, found, events);
+	race_expect(race, state == states, state, states);
+}
+
+static void dying_check(struct race *race)
+{
+	struct dying_race *st = race->priv;
 	unsigned long events = 0;
-	long states = 0, found;
+	long states = 0;
 	int i;
 
 	for (i = 0; i < race->nr_threads; i++) {
@@ -147,21 +220,20 @@ static void dying_check(struct race *race)
 		states += st->states[i];
 	}
 	for (i = 0; i < NR_CHAIN; i++) {
-		struct memcg_dying *dying = &st->chain[i].memcg->dying;
+		struct memcg_dying *dying;
 
+		if (!st->chain[i].memcg)
+			continue;
+		dying = &st->chain[i].memcg->dying;
 		race_expect(race, READ_ONCE(dying->state) == MEMCG_STATS_FREED, i,
 			    dying->state);
 		race->threads[0].hits[DRAINED]++;
 	}
-	css_rstat_flush(&top->css);
-	found = memcg_events(top, DYING_EVENT) - st->before;
-	race_expect(race, found == events, found, events);
-	found = lruvec_page_state(dying_lruvec(top), DYING_STATE) - st->state_before;
-	race_expect(race, found == states, found, states);
 
 	/* Parents first: their children keep them. */
 	for (i = 0; i < NR_CHAIN; i++)
 		test_group_put(&st->chain[i]);
+	dying_expect(race, events, states);
 }
 
 static void dying_race(struct kunit *test)
