@@ -101,15 +101,15 @@ def sample(parent):
 
 
 def settle(parent):
-    """Until nothing changes for two seconds, which is longer than Rust waits before it
-    looks at a group that was removed. Returns what there is then."""
+    """Until nothing changes for three seconds: Rust waits for one before it looks at a
+    group that is offline. Returns what there is then."""
     last, same = None, 0
     for _ in range(SETTLE * 2):
         time.sleep(0.5)
         now = (dying(parent), sample(parent)["percpu"], stat("draining"))
         same = same + 1 if now == last else 0
         last = now
-        if same == 4:
+        if same == 6:
             return sample(parent)
     raise init.Failed("what removed groups keep does not settle")
 
@@ -160,7 +160,6 @@ def pinned(options):
     first.remove()
     return {"removed": [removed], "dying": [found],
             "drained": [said.get("drained_memcgs", 0)],
-            "drained_bytes": [said.get("drained_bytes", 0)],
             **kept_by(base, full, "alive"), **kept_by(base, kept, "dying"),
             **end(parent, pins, base)}
 
