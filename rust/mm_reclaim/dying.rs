@@ -9,8 +9,9 @@
 //! they do without this. They have a reference, or found the memcg under RCU, in which they write.
 //!
 //! One task at a time takes all of these steps. It comes by a memcg after all below it that have a
-//! reference: these go offline first. The aim, that the statistics of removed memcgs be small, is that of "mm: reduce
-//! the memory footprint of dying memory cgroups" (2019), where writers look for a null pointer.
+//! reference: these go offline first. The aim, that the statistics of removed memcgs be small, is
+//! that of "mm: reduce the memory footprint of dying memory cgroups" (2019), where writers look for
+//! a null pointer.
 
 use core::{
     array,
@@ -167,7 +168,7 @@ impl<T: HasStats> Unused<'_, T> {
 }
 
 /// How many groups share grace periods: their references are on the stack.
-const BATCH: usize = 32;
+const BATCH: usize = 24;
 
 /// Gives back the statistics of all groups that `next` returns until there are no more.
 ///

@@ -195,14 +195,14 @@ static void dying_expect(struct race *race, unsigned long events, long states)
 	long state;
 	int ms;
 
-	for (ms = 0; ms < DYING_WAIT_MS; ms += 10) {
+	for (ms = 0; ms < DYING_WAIT_MS; ms += 20) {
 		dying_flush(top);
 		found = memcg_events(top, DYING_EVENT) - st->before;
 		state = lruvec_page_state(dying_lruvec(top), DYING_STATE) -
 			st->state_before;
 		if (found == events && state == states)
 			return;
-		msleep(10);
+		msleep(20);
 	}
 	race_expect(race, found == events, found, events);
 	race_expect(race, state == states, state, states);
