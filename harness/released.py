@@ -16,17 +16,36 @@ FILE = figures.FIGURES / "release.json"
 TABLE = "steps"
 COLUMNS = ["make", "passed", "failed", "minutes", "CPU minutes", "revision", "date"]
 
-# What some steps alone depend on. On all else, every step does.
+# What some steps alone depend on, by how paths begin; the longest counts. On all else,
+# every step does.
 ONLY = {
     "Documentation/": ("htmldocs",),
     "bench/drop_caches.py": ("bench",),
     "bench/dying.py": ("bench-dying",),
     "bench/profile/": ("bench-profile",),
-    "bench/scale.py": ("bench-scale",),
+    "bench/scale.py": ("bench-scale", "boots"),
     "bench/softlimit.py": ("bench-softlimit",),
     "bench/untrusted.py": ("bench-untrusted",),
+    "configs/selftests.config": ("selftests",),
+    "configs/zombies.config": ("zombies",),
+    "guest/workloads/dying.py": ("bench-dying", "boots"),
+    "guest/workloads/failinject.py": ("failinject",),
+    "guest/workloads/huge_tmpfs.py": ("boots",),
+    "guest/workloads/map_cost.py": ("boots",),
+    "guest/workloads/selftests.py": ("selftests",),
+    "guest/workloads/tools.py": ("boots",),
+    "guest/workloads/torture.py": ("torture", "sanitize"),
+    "guest/workloads/untrusted.py": ("bench-untrusted",),
+    "guest/workloads/zombies.py": ("zombies",),
+    "guest/torturer.py": ("torture", "sanitize"),
+    "harness/figures.py": (),
+    "harness/races.py": ("sanitize",),
+    "harness/released.py": (),
+    "harness/tier.py": (),
+    "harness/tiers.py": (),
     "tests/boots/": ("boots",),
     "tests/configs/": ("configs",),
+    "tests/failinject/": ("failinject",),
     "tests/harness/": (),
     "tests/litmus/": ("litmus",),
     "tests/model/": ("model",),
@@ -35,8 +54,11 @@ ONLY = {
     "tests/mutants_debug/": (),
     "tests/ncheck/": ("ncheck",),
     "tests/objcheck/": ("objcheck",),
+    "tests/sanitize/": ("sanitize",),
     "tests/selftests/": ("selftests",),
+    "tests/suites/": ("suites",),
     "tests/tools/": ("tools-check",),
+    "tests/torture/": ("torture", "sanitize"),
     "tests/zombies/": ("zombies", "tools-check"),
 }
 # These depend on all that there is.
@@ -44,8 +66,8 @@ ON_ALL = ("lint", "harness-check", "mutants-debug")
 
 
 def depends(step, path):
-    only = next((targets for start, targets in ONLY.items() if path.startswith(start)), None)
-    return step.target in ON_ALL or only is None or step.target in only
+    start = max(filter(path.startswith, ONLY), key=len, default=None)
+    return start is None or step.target in ON_ALL or step.target in ONLY[start]
 
 
 class Released:
@@ -54,7 +76,7 @@ class Released:
     def __init__(self, path=FILE, fresh=FRESH):
         self.path = path
         self.fresh = fresh
-        self.code = revision.code()
+        self.start = revision.commit()
         self.files = {}
         self.rows = {}
         if path.exists():
@@ -67,21 +89,27 @@ class Released:
             self.files[commit] = list(revision.files(commit))
         return [content for path, content in self.files[commit] if depends(step, path)]
 
+    def is_same(self, step, one, other):
+        """Whether there are both commits, and what the step depends on is the same."""
+        before = self.depended_on(step, one)
+        return bool(before) and before == self.depended_on(step, other)
+
     def passed(self, step):
         """The row of a step that need not be run again."""
         row = self.rows.get(step.name)
         if self.fresh or not row or row["failed"]:
             return None
-        before = self.depended_on(step, row["revision"])
-        return row if before and before == self.depended_on(step, "HEAD") else None
+        return row if self.is_same(step, row["revision"], self.start) else None
 
     def keep(self, step, outcome, steps):
         """Writes what came of a step, in the order of all, unless it can't be said of
         what it came."""
-        if revision.code() != self.code:
-            print(f"make {step.name}: not kept, as the code has changed since the start")
+        if any(depends(step, path) for path in revision.uncommitted_code()) or \
+                not self.is_same(step, self.start, revision.commit()):
+            print(f"make {step.name}: not kept, as what it depends on has changed since the "
+                  "start")
             return
-        today, commit = str(datetime.date.today()), revision.commit()
+        today, commit = str(datetime.date.today()), self.start
         self.rows[step.name] = dict(zip(COLUMNS, (
             step.name, outcome.passed, outcome.failed, round(outcome.seconds / 60, 1),
             round(outcome.cpu / 60, 1), commit, today)))

@@ -16,13 +16,16 @@ def two_commits(monkeypatch):
     files = {"old": {"rust/a.rs": "1", "tests/litmus/b": "1"}}
     files["HEAD"] = dict(files["old"])
     monkeypatch.setattr(revision, "commit", lambda: "old")
+    monkeypatch.setattr(revision, "uncommitted_code", lambda: [])
     monkeypatch.setattr(revision, "files", lambda commit: files.get(commit, {}).items())
     return files["HEAD"].update
 
 
 def keep(path, step, outcome):
     released.Released(path).keep(step, outcome, [step])
-    return released.Released(path)
+    later = released.Released(path)
+    later.start = "HEAD"
+    return later
 
 
 @pytest.mark.parametrize("change, holds", [
@@ -40,7 +43,9 @@ def test_failed_or_fresh(tmp_path):
     path, step = tmp_path / "release.json", Step("lint")
     assert not keep(path, step, FAILED).passed(step)
     assert keep(path, step, PASSED).passed(step)
-    assert not released.Released(path, fresh=True).passed(step)
+    fresh = released.Released(path, fresh=True)
+    fresh.start = "HEAD"
+    assert not fresh.passed(step)
 
 
 def test_lost_commit(tmp_path, monkeypatch):
@@ -49,13 +54,25 @@ def test_lost_commit(tmp_path, monkeypatch):
     assert not keep(tmp_path / "release.json", step, PASSED).passed(step)
 
 
-def test_changed_meanwhile(tmp_path, monkeypatch):
+@pytest.mark.parametrize("change, keeps", [
+    ("rust/a.rs", False), ("tests/litmus/b", False), ("tests/model/b", True)])
+def test_changed_meanwhile(tmp_path, monkeypatch, repository, change, keeps):
+    step = Step("litmus")
     kept = released.Released(tmp_path / "release.json")
-    monkeypatch.setattr(revision, "code", lambda: "other")
-    kept.keep(Step("lint"), PASSED, [Step("lint")])
-    assert not kept.path.exists()
+    monkeypatch.setattr(revision, "uncommitted_code", lambda: [change])
+    kept.keep(step, PASSED, [step])
+    assert kept.path.exists() == keeps
+
+    monkeypatch.setattr(revision, "uncommitted_code", lambda: [])
+    monkeypatch.setattr(revision, "commit", lambda: "HEAD")
+    kept = released.Released(tmp_path / "committed.json")
+    kept.start = "old"
+    repository({change: "2"})
+    kept.keep(step, PASSED, [step])
+    assert kept.path.exists() == keeps
 
 
+@pytest.mark.usefixtures("repository")
 def test_quoted(tmp_path):
     """In the order of the steps."""
     steps = [Step("lint"), Step("model")]
