@@ -119,7 +119,7 @@ def runs_goals(table, cases):
         yield from all_dying(table, case, 3 * case.n)
         yield less_than_stock(table, at, f"{at}, three times: what is charged per CPU",
                               "percpu", LESS)
-        for turn in ("second", "third"):
+        for turn in ("first", "second", "third"):
             yield less_than_stock(table, at, f"{at}, the {turn} time: all that the machine "
                                   "has per CPU", turn, ALL_BACK)
 

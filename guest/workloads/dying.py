@@ -18,6 +18,9 @@ PLACE = "/tmp/shared"
 SETTLE = 120
 # What is running at a time, of jobs.
 JOBS = 50
+# Containers that come and go before what they left has been looked at: one takes a second
+# on most hosts, and the kernel waits for about as long.
+PACE = 20
 # Of groups that nothing keeps: where they may begin to be flat, and how often that is
 # looked at.
 FIRST, EVERY = 100, 1000
@@ -114,6 +117,15 @@ def settle(parent):
     raise init.Failed("what removed groups keep does not settle")
 
 
+def keep_pace():
+    """Waits until no removed group has anything left to give back; not on stock."""
+    for _ in range(SETTLE * 10):
+        if stat("drained") == stat("dying"):
+            return
+        time.sleep(0.1)
+    raise init.Failed(f"{stat('drained')} of {stat('dying')} removed groups are drained")
+
+
 def kept_by(before, after, name):
     return {f"{key}_{name}": [after[key] - before[key]] for key in before}
 
@@ -175,6 +187,8 @@ def runs(options):
             group = Group(f"g{turn}.{number}", parent=parent)
             pins.pin(group)
             group.remove()
+            if number % PACE == PACE - 1:
+                keep_pace()
         after = settle(parent)
         for key, values in kept_by(before, after, "grown").items():
             found.setdefault(key, []).extend(values)
