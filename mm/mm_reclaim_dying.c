@@ -182,10 +182,11 @@ void memcg_flush_noted_stats(struct mem_cgroup *memcg)
 }
 
 /**
- * memcg_free_own_stats - free the per-CPU statistics of a memcg
- * @memcg: a memcg whose per-CPU statistics nobody uses any more
+ * memcg_free_own_stats - free the statistics of a memcg
+ * @memcg: a memcg whose per-CPU statistics nobody uses any more, and whose sums
+ *	nobody adds to
  *
- * Context: Any.
+ * Context: Any, but where interrupts are disabled.
  */
 void memcg_free_own_stats(struct mem_cgroup *memcg)
 {
@@ -203,6 +204,7 @@ void memcg_free_own_stats(struct mem_cgroup *memcg)
 		free_percpu(pn->lruvec_stats_percpu);
 		pn->lruvec_stats_percpu = NULL;
 	}
+	memcg_free_own_sums(memcg);
 }
 
 /**
@@ -224,7 +226,8 @@ struct memcg_dying_counts memcg_dying_count(struct mem_cgroup *memcg)
 		.draining = below[MEMCG_STATS_DRAINING] + below[MEMCG_STATS_FLUSHED],
 		.drained = below[MEMCG_STATS_FREED],
 		.drained_bytes = below[MEMCG_STATS_FREED] *
-				 memcg_own_stats_size() * num_possible_cpus(),
+				 (memcg_own_stats_size() * num_possible_cpus() +
+				  memcg_own_sums_size()),
 	};
 }
 

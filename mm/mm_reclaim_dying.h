@@ -38,6 +38,32 @@ static inline enum node_states memcg_nodes_to_flush(struct mem_cgroup *memcg)
 		N_MEMORY : N_POSSIBLE;
 }
 
+/* The next one above whose own statistics a flush looks at; under the same lock */
+static inline struct mem_cgroup *memcg_parent_to_flush(struct mem_cgroup *memcg)
+{
+	do {
+		memcg = parent_mem_cgroup(memcg);
+	} while (memcg && !memcg_has_own_stats(memcg));
+
+	return memcg;
+}
+
+/*
+ * The sums of a memcg's statistics are replaced by zeros when it has given them
+ * back: whoever reads them is under RCU, or flushes. So all of them may go down to
+ * zero once, also those that otherwise only grow; by then nothing is charged to the
+ * memcg, and its LRUs are empty, so that nobody decides anything by them.
+ */
+#define memcg_sums(memcg)	READ_ONCE((memcg)->vmstats)
+#define memcg_lruvec_sums(pn)	READ_ONCE((pn)->lruvec_stats)
+#define memcg_sums_lock()	rcu_read_lock()
+#define memcg_sums_unlock()	rcu_read_unlock()
+#define memcg_read_sum(sum)	\
+({				\
+	guard(rcu)();		\
+	READ_ONCE(sum);		\
+})
+
 /**
  * struct memcg_dying_counts - the removed memcgs below one that are not freed yet
  * @dying: all of them
@@ -60,6 +86,10 @@ void memcg_dying_init(struct mem_cgroup *memcg);
 void memcg_dying_add(struct mem_cgroup *memcg);
 void memcg_dying_remove(struct mem_cgroup *memcg);
 
+/* In bytes of slab */
+unsigned long memcg_own_sums_size(void);
+void memcg_free_own_sums(struct mem_cgroup *memcg);
+
 /* In bytes on each CPU */
 unsigned long memcg_own_stats_size(void);
 #ifdef CONFIG_MEMCG_V1
@@ -77,9 +107,26 @@ static inline unsigned long memcg1_events_size(void)
 #define memcg_lruvec_stats_target(pn)	((pn)->lruvec_stats_percpu)
 #define memcg_events_target(memcg)	((memcg)->events_percpu)
 
+#define memcg_sums(memcg)	((memcg)->vmstats)
+#define memcg_lruvec_sums(pn)	((pn)->lruvec_stats)
+#define memcg_read_sum(sum)	READ_ONCE(sum)
+
+static inline void memcg_sums_lock(void)
+{
+}
+
+static inline void memcg_sums_unlock(void)
+{
+}
+
 static inline enum node_states memcg_nodes_to_flush(struct mem_cgroup *memcg)
 {
 	return N_MEMORY;
+}
+
+static inline struct mem_cgroup *memcg_parent_to_flush(struct mem_cgroup *memcg)
+{
+	return parent_mem_cgroup(memcg);
 }
 
 static inline void memcg_dying_stat_format(struct mem_cgroup *memcg,

@@ -119,8 +119,9 @@ struct soft_limit_state {
  * @MEMCG_STATS_DRAINING: removed: it and all below it write those of the next memcg
  *	above that is active, except for writers that began before
  * @MEMCG_STATS_FLUSHED: nobody writes them, and all that was in them is with the
- *	parent; flushes that began before may still read them
- * @MEMCG_STATS_FREED: they are freed
+ *	parent, where flushes of memcgs below add from now on; those that began
+ *	before may still read them, and add to its sums
+ * @MEMCG_STATS_FREED: they are freed, and so are the sums, but for readers under RCU
  * @NR_MEMCG_STATS_STATES: number of states
  */
 enum memcg_stats_state {
@@ -337,6 +338,9 @@ bool mem_cgroup_is_in_excess(struct mem_cgroup *memcg);
 void shrinker_forget_node(int nid);
 void memcg_dying_drain(void);
 void shrinker_verify(struct mem_cgroup *memcg, int nid);
+
+/* For mm/tests/mm_reclaim */
+bool memcg_has_own_sums(struct mem_cgroup *memcg);
 
 /* Asked of mm/tests/mm_reclaim. */
 u32 mm_reclaim_test_seed(void);

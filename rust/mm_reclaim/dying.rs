@@ -50,7 +50,8 @@ pub(crate) enum State {
     Active = bindings::memcg_stats_state_MEMCG_STATS_ACTIVE,
     /// Those that could write them have been sent to the next memcg above that is active.
     Draining = bindings::memcg_stats_state_MEMCG_STATS_DRAINING,
-    /// Nobody writes them, and all that was in them is with the parent.
+    /// Nobody writes them, and all that was in them is with the parent; so is what flushes of
+    /// those below add from now on.
     Flushed = bindings::memcg_stats_state_MEMCG_STATS_FLUSHED,
     /// They are freed.
     Freed = bindings::memcg_stats_state_MEMCG_STATS_FREED,
@@ -93,7 +94,8 @@ pub(crate) trait HasStats: Group {
     /// sleep.
     fn flush_stats(&self);
 
-    /// Frees the group's own statistics.
+    /// Frees the group's own statistics, and has readers find zeros in the place of their sums.
+    /// May sleep.
     fn free_own_stats(group: Unused<'_, Self>);
 }
 
@@ -157,7 +159,8 @@ impl<T: HasStats> Quiet<'_, T> {
 /// # Invariants
 ///
 /// The group was quiet, and its own statistics were flushed. Since its state became
-/// [`State::Flushed`], which has flushes pass over them, a grace period has passed.
+/// [`State::Flushed`], which has flushes pass over them and add to the sums of the next one above,
+/// a grace period has passed, and a flush has taken what was added to its own sums.
 pub(crate) struct Unused<'a, T: HasStats>(&'a T);
 
 impl<T: HasStats> Unused<'_, T> {
@@ -213,8 +216,12 @@ fn drain_batch<T: HasStats>(drainer: &Drainer, batch: &[Option<T::Removed>]) {
 
     // Flushes read the state under a spinlock.
     synchronize_rcu();
+    // Until then, flushes of those below whose last reference was just gone may have added to the
+    // sums. Who adds to them leaves the group noted.
+    flush_all(groups());
     for group in groups() {
-        // INVARIANT: It was noted when it was quiet, and flushed, before the grace period.
+        // INVARIANT: It was noted when it was quiet, and flushed, before the grace period; and
+        // flushed again.
         T::free_own_stats(Unused(group));
         set_state(drainer, group, State::Flushed, State::Freed);
     }

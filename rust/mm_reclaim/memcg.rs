@@ -320,7 +320,8 @@ impl HasStats for MemCgroup {
 
     fn free_own_stats(memcg: Unused<'_, Self>) {
         // SAFETY: The memcg is valid, and by the invariants of `Unused`, nobody uses its own
-        // statistics. C sets the pointers to null.
+        // per-CPU statistics, and nobody adds to its sums. C sets the pointers to those to null,
+        // and these to zeros, for readers, who are under RCU.
         unsafe { bindings::memcg_free_own_stats(memcg.get().as_raw()) };
     }
 }

@@ -21,7 +21,7 @@
 #define DYING_WAIT_MS	5000
 
 /* What the threads count. */
-enum { EVENTS, STATES, LATE, FLUSHES, DRAINED };
+enum { EVENTS, STATES, LATE, READS, FLUSHES, DRAINED };
 
 /**
  * struct dying_race - the state of a race
@@ -94,12 +94,31 @@ static void dying_write(struct race_thread *thread)
 	}
 }
 
+/* KASAN looks: what is there may be anything until it is given back. */
+static void dying_read(struct race_thread *thread)
+{
+	struct mem_cgroup *memcg;
+	struct lruvec *lruvec;
+
+	guard(rcu)();
+	memcg = dying_find(thread);
+	if (!memcg)
+		return;
+	lruvec = dying_lruvec(memcg);
+	memcg_events(memcg, DYING_EVENT);
+	memcg_page_state(memcg, DYING_STATE);
+	lruvec_page_state(lruvec, DYING_STATE);
+	lruvec_page_state_local(lruvec, DYING_STATE);
+	thread->hits[READS]++;
+}
+
 static void dying_writer(struct race_thread *thread)
 {
 	struct dying_race *st = thread->race->priv;
 
 	do {
 		dying_write(thread);
+		dying_read(thread);
 		race_jitter(thread);
 		cond_resched();
 	} while (!READ_ONCE(st->removed) && !race_failed(thread->race));
@@ -116,6 +135,7 @@ static void dying_flusher(struct race_thread *thread)
 		struct mem_cgroup *memcg;
 
 		dying_write(thread);
+		dying_read(thread);
 		rcu_read_lock();
 		memcg = dying_find(thread);
 		if (memcg && !css_tryget(&memcg->css))
@@ -208,6 +228,21 @@ static void dying_expect(struct race *race, unsigned long events, long states)
 	race_expect(race, state == states, state, states);
 }
 
+/* One that has given back what it had. */
+static void dying_check_drained(struct race *race, struct mem_cgroup *memcg, int nr)
+{
+	unsigned int state = READ_ONCE(memcg->dying.state);
+
+	race_expect(race, state == MEMCG_STATS_FREED, nr, state);
+	race->threads[0].hits[DRAINED]++;
+	if (IS_ENABLED(CONFIG_MEMCG_NMI_SAFETY_REQUIRES_ATOMIC))
+		return;
+	race_expect(race, !memcg_has_own_sums(memcg), nr, state);
+	race_expect(race, !memcg_events(memcg, DYING_EVENT), nr, state);
+	race_expect(race, !lruvec_page_state(dying_lruvec(memcg), DYING_STATE), nr,
+		    state);
+}
+
 static void dying_check(struct race *race)
 {
 	struct dying_race *st = race->priv;
@@ -220,14 +255,8 @@ static void dying_check(struct race *race)
 		states += st->states[i];
 	}
 	for (i = 0; i < NR_CHAIN; i++) {
-		struct memcg_dying *dying;
-
-		if (!st->chain[i].memcg)
-			continue;
-		dying = &st->chain[i].memcg->dying;
-		race_expect(race, READ_ONCE(dying->state) == MEMCG_STATS_FREED, i,
-			    dying->state);
-		race->threads[0].hits[DRAINED]++;
+		if (st->chain[i].memcg)
+			dying_check_drained(race, st->chain[i].memcg, i);
 	}
 
 	/* Parents first: their children keep them. */
@@ -259,10 +288,11 @@ static void dying_race(struct kunit *test)
 			[EVENTS] = "events",
 			[STATES] = "states",
 			[LATE] = "writes to groups that are removed",
+			[READS] = "reads",
 			[FLUSHES] = "flushes",
 			[DRAINED] = "groups drained",
 		},
-		.min_hits = { 2000, 2000, 1000, 100, 60 },
+		.min_hits = { 2000, 2000, 1000, 2000, 100, 60 },
 		.priv = st,
 	};
 	race_run(race);

@@ -2,7 +2,10 @@
 
 //! The per-CPU statistics of groups that are removed, in hierarchies that are no memcgs.
 
-use core::cell::Cell;
+use core::{
+    cell::Cell,
+    iter::successors, //
+};
 use kernel::{
     alloc::flags::GFP_KERNEL,
     prelude::*,
@@ -45,8 +48,8 @@ pub(super) struct TestStats {
     own: Cell<u32>,
     /// Whether a flush looks at that.
     is_noted: Cell<bool>,
-    /// What came from below.
-    flushed: Cell<u32>,
+    /// What came from below, and was not flushed.
+    pending: Cell<u32>,
     /// What went wrong.
     fault: Cell<Option<&'static str>>,
 }
@@ -60,7 +63,7 @@ impl TestStats {
             target: Cell::new(at),
             own: Cell::new(0),
             is_noted: Cell::new(false),
-            flushed: Cell::new(0),
+            pending: Cell::new(0),
             fault: Cell::new(None),
         }
     }
@@ -69,10 +72,23 @@ impl TestStats {
         self.state.load(Relaxed) == state as u32
     }
 
+    fn receive(&self, flushed: u32) {
+        self.pending.set(self.pending.get() + flushed);
+    }
+
     fn expect(&self, condition: bool, fault: &'static str) {
         if !condition {
             self.fault.set(Some(fault));
         }
+    }
+}
+
+impl TestGroup {
+    /// Returns the next group above that flushes add to, or the first one.
+    fn next_flushed(&self) -> &Self {
+        successors(self.parent(), |above| above.parent())
+            .find(|above| !above.stats.is(State::Flushed) && !above.stats.is(State::Freed))
+            .unwrap_or(self)
     }
 }
 
@@ -84,6 +100,15 @@ impl HasStats for TestGroup {
     }
 
     fn set_stats_state(&self, state: State, _: &Drainer) {
+        // A flush that began before, of those below that have no reference.
+        if state == State::Flushed {
+            for below in self.all()[self.at + 1..self.end].iter() {
+                if below.stats.is(State::Active) && below.next_flushed().at == self.at {
+                    self.stats.receive(below.stats.own.take());
+                    self.stats.is_noted.set(true);
+                }
+            }
+        }
         self.stats.state.store(state as u32, Relaxed);
     }
 
@@ -115,17 +140,19 @@ impl HasStats for TestGroup {
 
         stats.expect(stats.is(State::Draining), "noted in a wrong state");
         stats.expect(!is_written, "noted while others write it");
-        stats.is_noted.set(true);
+        for noted in successors(Some(group), |noted| noted.parent()) {
+            noted.stats.is_noted.set(true);
+        }
     }
 
     fn flush_stats(&self) {
-        for group in self.all()[self.at..self.end].iter().rev() {
+        for group in self.all()[self.at.max(1)..self.end].iter().rev() {
             let stats = &group.stats;
 
-            if let (true, Some(parent)) = (stats.is_noted.replace(false), group.parent()) {
-                let flushed = &parent.stats.flushed;
+            if stats.is_noted.take() {
+                let flushed = stats.own.take() + stats.pending.take();
 
-                flushed.set(flushed.get() + stats.own.replace(0));
+                group.next_flushed().stats.receive(flushed);
             }
         }
     }
@@ -135,6 +162,10 @@ impl HasStats for TestGroup {
 
         stats.expect(stats.is(State::Flushed), "freed in a wrong state");
         stats.expect(stats.own.get() == 0, "something was lost");
+        stats.expect(
+            stats.pending.get() == 0,
+            "something that came from below was lost",
+        );
     }
 }
 
@@ -161,7 +192,7 @@ fn check(random: &Random, groups: &[TestGroup], written: u32) -> Result {
         if let Some(fault) = stats.fault.get() {
             random.check(false, group.at as u32, fmt!("{fault}"))?;
         }
-        found += stats.own.get() + stats.flushed.get();
+        found += stats.own.get() + stats.pending.get();
         for state in 0..State::NR {
             let nr = groups[group.at + 1..group.end]
                 .iter()

@@ -1096,6 +1096,14 @@ mod dying {
         iter::Group, //
     };
 
+    fn options(preemptions: Option<usize>) -> Options {
+        Options {
+            preemptions,
+            waits: true,
+            ..Options::default()
+        }
+    }
+
     /// Drains the memcgs at these places, as if they were removed in this order.
     fn drain_all(scene: &Scene, places: &[usize]) {
         let mut places = places.iter();
@@ -1115,7 +1123,7 @@ mod dying {
     #[test]
     fn write_against_drain() {
         explore(
-            Options::default(),
+            options(None),
             || Scene::new(&[1, 2], 0),
             [
                 |scene| scene.memcg(2).count_event(),
@@ -1128,10 +1136,7 @@ mod dying {
     #[test]
     fn write_against_drain_of_both() {
         explore(
-            Options {
-                preemptions: Some(3),
-                ..Options::default()
-            },
+            options(Some(3)),
             || Scene::new(&[1, 2], 0),
             [
                 |scene| scene.memcg(2).count_event(),
@@ -1145,10 +1150,7 @@ mod dying {
     #[test]
     fn write_against_drain_of_parent() {
         explore(
-            Options {
-                preemptions: Some(3),
-                ..Options::default()
-            },
+            options(Some(3)),
             || {
                 let scene = Scene::new(&[1, 2], 0);
 
@@ -1163,10 +1165,29 @@ mod dying {
         );
     }
 
+    /// The child, whose last reference is gone, was not drained, and is flushed for the last time.
+    #[test]
+    fn flush_of_child_against_drain() {
+        explore(
+            options(None),
+            || {
+                let scene = Scene::new(&[1, 2], 0);
+
+                scene.memcg(2).count_event();
+                scene
+            },
+            [
+                |scene| scene.memcg(2).flush_stats(),
+                |scene| drain_all(scene, &[1]),
+            ],
+            |scene| check(scene, 1),
+        );
+    }
+
     #[test]
     fn flush_against_drain() {
         explore(
-            Options::default(),
+            options(None),
             || {
                 let scene = Scene::new(&[1, 2], 0);
 

@@ -106,7 +106,7 @@ pub(crate) struct MemCgroup {
     target: Atomic<usize>,
     /// What was written to its own, and not flushed; [`FREED`] if they are freed.
     own: Atomic<usize>,
-    /// What came from those below it.
+    /// What came from those below it, and was not flushed; [`FREED`] if the sums are freed.
     flushed: Atomic<usize>,
 }
 
@@ -261,8 +261,8 @@ impl MemCgroup {
         assert!(before < FREED, "statistics are written that are freed");
     }
 
-    /// Adds what is in its own statistics to those of its parent, after that of those below it,
-    /// as `css_rstat_flush()` does under its lock.
+    /// Adds what is in its own statistics, and came from below, to what the next one above gets,
+    /// after those below it, as `css_rstat_flush()` does; that has a lock.
     pub(crate) fn flush_stats(&self) {
         // SAFETY: The world keeps the child.
         if let Some(child) = unsafe { self.child.get().as_ref() } {
@@ -270,22 +270,57 @@ impl MemCgroup {
         }
         let _guard = rcu::read_lock();
 
-        if self.stats_state.load(Relaxed) >= State::Flushed as u32 {
-            return;
-        }
-        if let Some(parent) = self.parent() {
-            let nr = self.own.xchg(0, Relaxed);
+        if let Some(to) = self.next_flushed() {
+            let own = if self.has_own_stats() {
+                self.own.xchg(0, Relaxed)
+            } else {
+                0
+            };
 
-            assert!(nr < FREED, "statistics are read that are freed");
-            parent.flushed.add(nr, Relaxed);
+            assert!(own < FREED, "statistics are read that are freed");
+            to.receive(own + self.take_flushed());
+        }
+    }
+
+    fn has_own_stats(&self) -> bool {
+        self.stats_state.load(Relaxed) < State::Flushed as u32
+    }
+
+    /// Returns the next memcg above that flushes add to.
+    fn next_flushed(&self) -> Option<&Self> {
+        let parent = self.parent()?;
+
+        if parent.has_own_stats() {
+            Some(parent)
+        } else {
+            parent.next_flushed()
+        }
+    }
+
+    fn receive(&self, nr: usize) {
+        if nr > 0 {
+            let before = self.flushed.fetch_add(nr, Relaxed);
+
+            assert!(before < FREED, "sums are written that are freed");
+        }
+    }
+
+    /// Takes what came from below. There is nothing in the zeros that take the place of sums.
+    fn take_flushed(&self) -> usize {
+        match self.flushed.load(Relaxed) {
+            0 | FREED => 0,
+            nr => self.flushed.cmpxchg(nr, 0, Relaxed).unwrap_or(0),
         }
     }
 
     /// Returns how many events were counted, by what there is at it and from below.
     pub(crate) fn nr_events(&self) -> usize {
-        let own = self.own.load(Relaxed);
+        let there = |nr: &Atomic<usize>| match nr.load(Relaxed) {
+            FREED => 0,
+            nr => nr,
+        };
 
-        self.flushed.load(Relaxed) + if own < FREED { own } else { 0 }
+        there(&self.own) + there(&self.flushed)
     }
 
     /// There is no oracle.
@@ -380,9 +415,11 @@ impl HasStats for MemCgroup {
     }
 
     fn free_own_stats(memcg: Unused<'_, Self>) {
-        let nr = memcg.get().own.xchg(FREED, Relaxed);
+        for nr in [&memcg.get().own, &memcg.get().flushed] {
+            let nr = nr.xchg(FREED, Relaxed);
 
-        assert_eq!(nr, 0, "statistics are freed that nobody flushed");
+            assert_eq!(nr, 0, "statistics are freed that nobody flushed");
+        }
     }
 }
 

@@ -138,8 +138,8 @@ struct Execution {
     /// Grace periods that began while there were threads, and how many of them each thread knows.
     nr_grace_periods: usize,
     known_grace_periods: HashMap<ThreadId, usize>,
-    /// How many wait for a grace period.
-    nr_waiting: usize,
+    /// Whether somebody waits for grace periods.
+    waits: bool,
     /// Whether there was a grace period to wait for while there were threads.
     was_queued: bool,
     is_in_callback: bool,
@@ -176,6 +176,9 @@ pub struct Options {
     pub nodes_change: bool,
     /// Whether it is about what is read through pointers.
     pub needs_dependencies: bool,
+    /// Whether somebody waits for grace periods, and then sees all that readers did which had left
+    /// before.
+    pub waits: bool,
 }
 
 impl Default for Options {
@@ -185,6 +188,7 @@ impl Default for Options {
             preemptions: None,
             nodes_change: false,
             needs_dependencies: false,
+            waits: false,
         }
     }
 }
@@ -256,7 +260,12 @@ fn explore(options: &Options, machine: Machine, f: Arc<impl Fn() + Sync + Send +
     let mut builder = loom::model::Builder::new();
     let nr_executions = Arc::new(AtomicU64::new(0));
     let was_queued = Arc::new(AtomicBool::new(false));
-    let (nr_objects, nodes_change) = (options.nr_objects, options.nodes_change);
+    let Options {
+        nr_objects,
+        nodes_change,
+        waits,
+        ..
+    } = *options;
     // With a limit, one from the environment counts if it is lower.
     let bound = match (options.preemptions, builder.preemption_bound) {
         (Some(ours), Some(theirs)) => Some(ours.min(theirs)),
@@ -275,7 +284,10 @@ fn explore(options: &Options, machine: Machine, f: Arc<impl Fn() + Sync + Send +
             let objects = objects.collect();
 
             begin(Some(objects), 1, if nodes_change { 2 } else { 1 });
-            with(|execution| execution.machine = machine);
+            with(|execution| {
+                execution.machine = machine;
+                execution.waits = waits;
+            });
             f();
             if with(|execution| execution.was_queued) {
                 was_queued.store(true, Ordering::Relaxed);
@@ -478,8 +490,8 @@ pub(crate) fn rcu_read_unlock(reader: u64) {
     if std::thread::panicking() {
         return;
     }
-    // Pairs with that of who waits for a grace period meanwhile.
-    if with(|execution| execution.nr_waiting != 0) {
+    // Pairs with that of who waits for a grace period, now or later.
+    if with(|execution| execution.waits) {
         fence(Ordering::SeqCst);
     }
     with(|execution| {
@@ -530,7 +542,11 @@ pub(crate) fn synchronize_rcu() {
     check_may_sleep("waiting for a grace period");
     fence(Ordering::SeqCst);
     let waits_for: BTreeSet<u64> = with(|execution| {
-        execution.nr_waiting += 1;
+        assert!(
+            execution.waits || execution.nr_threads == 0,
+            "the options do not say that somebody waits"
+        );
+        execution.nr_grace_periods += 1;
         execution.readers.keys().copied().collect()
     });
 
@@ -541,10 +557,6 @@ pub(crate) fn synchronize_rcu() {
     }) {
         loom::thread::yield_now();
     }
-    with(|execution| {
-        execution.nr_waiting -= 1;
-        execution.nr_grace_periods += 1;
-    });
     fence(Ordering::SeqCst);
 }
 
