@@ -20,7 +20,7 @@ import subprocess
 
 import pytest
 
-from harness import tools
+from harness import list_table, tools
 from harness.common import BUILD, ROOT, BenchError, shown
 
 HERE = pathlib.Path(__file__).parent
@@ -126,21 +126,6 @@ def functions(path):
     return counts
 
 
-def rows():
-    """The rows of all tables, as lists of cells."""
-    row = None
-    for line in TABLES.read_text(encoding='utf-8').splitlines():
-        if line.startswith('   * - '):
-            row = [line[7:]]
-            yield row
-        elif row and line.startswith('     - '):
-            row.append(line[7:])
-        elif row and line.startswith('       '):
-            row[-1] += ' ' + line.strip()
-        else:
-            row = None
-
-
 def quoted(cell):
     """What a cell has as code."""
     return re.findall(r'``([^`]+)``', cell)
@@ -178,7 +163,7 @@ def check_tables(tests):
     described = set()
     covered = {}
     shown = set()
-    for row in list(rows()):
+    for row in list_table.rows(TABLES):
         first = quoted(row[0])
         if not first:
             continue
