@@ -13,7 +13,7 @@ import pytest
 from harness import kernels, session, tools
 from harness.common import OUT, QUICK, ROOT, shown, tail
 from harness.python_guest import PYTHON
-from tests.zombies import checks, guests
+from tests.zombies import checks, guests, parts
 
 # Of each recipe.
 FEW, MANY = 4, 20
@@ -74,6 +74,7 @@ def of_dump(arm, result, core):
     dump = read_dump(arm, core)
     whole, expected = dump["whole"], result["expected"]
     yield from of_one(expected, whole, result["dumped_at"])
+    yield "parts as documented", parts.as_documented(whole)
     yield "metrics of each group", checks.metrics(dump["metrics"], len(expected))
     yield "with wrong debug information", wrong_debug_info(core, arm.kernel)
     yield "without each finder", checks.blinded(expected, whole, dump["without"])

@@ -33,6 +33,8 @@ class Sizes:
         self.has_info = kernel.has_member("struct mem_cgroup_per_node", "shrinker_info")
         self.has_writeback = kernel.has_member("struct mem_cgroup", "cgwb_domain")
         self.has_psi = kernel.has_member("struct psi_group", "pcpu")
+        # Of CONFIG_MEMCG_SHRINKER_RUST: what those have that gave back their own.
+        self.shared = {kernel.address("memcg_no_sums"), kernel.address("memcg_no_lruvec_sums")}
 
     def _cache(self, variable, type_name):
         """The size of the objects of a cache of its own."""
@@ -55,7 +57,9 @@ class Sizes:
                 yield info
 
     def _of_type(self, name, pointer):
-        return slab_size(self.kernel.size(name)) if pointer else 0
+        if not pointer or pointer.value_() in self.shared:
+            return 0
+        return slab_size(self.kernel.size(name))
 
     def _memory(self, memcg):
         cgroup = memcg.css.cgroup
