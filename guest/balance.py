@@ -9,7 +9,8 @@ from guest import init
 from guest.init import CGROUPS, STATS, Failed
 
 # Exact when nothing changes.
-COUNTERS = ("ids", "maps", "units", "tables", "table_bytes", "memcgs_in_excess")
+COUNTERS = ("ids", "maps", "units", "tables", "table_bytes", "memcgs_in_excess", "dying",
+            "draining", "drained")
 CACHES = ("mem_cgroup", "mem_cgroup_per_node")
 OUR_CACHES = ("shrinker_unit",)
 

@@ -83,6 +83,10 @@ def make_swap(device):
     checked(LIBC.swapon(device.encode(), 0), device)
 
 
+def swapoff(device):
+    checked(LIBC.swapoff(device.encode()), device)
+
+
 def write(path, text):
     with open(path, "w", encoding="ascii") as file:
         file.write(text)

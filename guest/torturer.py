@@ -16,13 +16,14 @@ import traceback
 
 from guest import balance, init
 from guest.groups import MIB, stat
-from guest.init import CGROUPS, STATS, Failed
+from guest.init import CGROUPS, LIBC, STATS, Failed, checked
 
 TOP = f"{CGROUPS}/t"
 MAPS = "/sys/kernel/debug/mm_reclaim/maps"
 KNOB = "/proc/sys/vm/memcg_soft_limit"
 CPU = "/sys/devices/system/cpu/cpu1/online"
-MAX_GROUPS, MAX_MOUNTS, MAX_DEPTH, MAX_CHILDREN = 24, 16, 4, 4
+SWAP = "/dev/vda"
+MAX_GROUPS, MAX_MOUNTS, MAX_DEPTH, MAX_CHILDREN, MAX_PINS = 24, 16, 4, 4, 8
 
 # What the kernel may answer to a step with which others interfere.
 EXPECTED = {errno.EBUSY, errno.EAGAIN, errno.ENOENT, errno.ENODEV, errno.ENOMEM,
@@ -37,15 +38,16 @@ BROKEN, REFUSED = 99, 98
 STEPS = {"create": 8, "remove": 6, "files": 6, "look": 8, "delete": 3,
          "mount": 7, "unmount": 5, "move": 4, "end": 2, "limit": 3, "unlimit": 2,
          "soften": 3, "reclaim": 1, "kill": 1, "memory": 2, "drop": 1,
-         "brink": 6, "exceed": 1, "hotplug": 2, "knob": 2, "debugfs": 2}
+         "brink": 6, "exceed": 1, "hotplug": 2, "swap": 2, "unswap": 2, "knob": 2, "debugfs": 2,
+         "pin": 8, "unpin": 4, "drained": 1}
 # What would only be repeated by others.
-FIRST_ONLY = ("hotplug", "brink", "exceed", "knob")
+FIRST_ONLY = ("hotplug", "swap", "unswap", "brink", "exceed", "knob", "drained")
 # Not there in one of the versions of cgroups.
 NOT_IN = {"v1": ("kill",), "v2": ("soften", "exceed")}
 # How many durations it may take until each step was done.
 MOST_DURATIONS = 5
 # What the C implementation does not have.
-OURS_ONLY = ("knob", "debugfs")
+OURS_ONLY = ("knob", "debugfs", "drained")
 
 
 def steps_of(version, ours):
@@ -89,7 +91,8 @@ class Torturer:
         self.inner, self.leaves = [self.top], []
         # Never limited, so that it can take all memory there is.
         self.eater = f"{self.top}/eater"
-        self.mounts, self.children = {}, []
+        self.mounts, self.children, self.pins = {}, [], []
+        self.swaps = False
         self.serial = 0
         self.done = collections.Counter()
         self.refused = collections.Counter()
@@ -198,14 +201,51 @@ class Torturer:
     def end(self):
         if not self.children:
             return False
-        pid = self.children.pop(self.random.randrange(len(self.children)))
+        self.end_one(self.children)
+        return True
+
+    def end_one(self, pids):
+        pid = pids.pop(self.random.randrange(len(pids)))
         os.kill(pid, signal.SIGKILL)
         self.wait(pid)
-        return True
 
     def kill(self):
         init.write(f"{self.leaf()}/cgroup.kill", "1")
         return True
+
+    def pin(self):
+        """Makes a process outside of a group hold what was made in it, so that the group
+        stays when it is removed."""
+        if len(self.pins) >= MAX_PINS:
+            self.unpin()
+            return False
+        hears, tells = os.pipe()
+
+        def hold():
+            checked(LIBC.inotify_init1(0), "inotify_init1")
+            init.write(f"{CGROUPS}/cgroup.procs", "0")
+            os.write(tells, b"!")
+            time.sleep(600)
+
+        pid = self.in_group(self.leaf(), hold)
+        os.close(tells)
+        with open(hears, "rb") as pipe:
+            if pipe.read(1):
+                self.pins.append(pid)
+                return True
+        self.wait(pid)
+        return False
+
+    def unpin(self):
+        if not self.pins:
+            return False
+        self.end_one(self.pins)
+        return True
+
+    def drained(self):
+        """It is done when a removed group that is still there has given its statistics
+        back."""
+        return stat("drained") > 0
 
     # ---- mounts and objects
 
@@ -344,6 +384,23 @@ class Torturer:
         init.write(CPU, "1")
         return True
 
+    def swap(self):
+        if self.swaps:
+            return False
+        checked(LIBC.swapon(SWAP.encode(), 0), "swapon")
+        self.swaps = True
+        return True
+
+    def unswap(self):
+        """In a child: whoever does it is the first to be killed when memory runs out."""
+        if not self.swaps:
+            return False
+        pid = os.fork()
+        if not pid:
+            os._exit(REFUSED if LIBC.swapoff(SWAP.encode()) else 0)
+        self.swaps = self.wait(pid) != 0
+        return not self.swaps
+
     def knob(self):
         init.write(KNOB, self.random.choice("011"))
         return True
@@ -394,6 +451,8 @@ class Torturer:
     def clean(self):
         while self.children:
             self.end()
+        while self.pins:
+            self.unpin()
         for where in self.mounts:
             init.retry(lambda where=where: init.umount(where))
             os.rmdir(where)

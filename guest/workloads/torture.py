@@ -11,7 +11,8 @@ import time
 from guest import balance, init, leaks
 from guest.groups import Process, oom_kills
 from guest.init import STATS
-from guest.torturer import KNOB, MAX_MOUNTS, MOST_DURATIONS, TOP, Torturer
+from guest.torturer import (
+    KNOB, MAX_MOUNTS, MOST_DURATIONS, SWAP, TOP, Torturer)
 
 # How many ids others have. 64 share a unit.
 BASE = 60
@@ -68,6 +69,8 @@ def work(arguments):
     time.sleep(1)
     before, stats = balance.state(), init.fields(STATS) if ours else {}
 
+    init.make_swap(SWAP)
+    init.swapoff(SWAP)
     # From here on without a message for each time.
     init.write("/proc/sys/vm/drop_caches", "4")
     os.mkdir(TOP)
@@ -78,6 +81,9 @@ def work(arguments):
     torturers = [Process(None, torment, (i, options, until)) for i in range(options.n)]
     total = collect(torturers, options.duration * MOST_DURATIONS + 300)
     print(f"# {time.monotonic() - until:.1f} s after the duration, now clean up", flush=True)
+    # Not before: what the limited groups have in swap could not come back.
+    if SWAP in init.read("/proc/swaps"):
+        init.swapoff(SWAP)
     init.retry(lambda: os.rmdir(TOP))
     balance.settle(before)
     if options.leaks:
@@ -88,6 +94,7 @@ def work(arguments):
         "balance": before,
         "counted": {name: after[name] - stats[name] for name in after},
         "oom_kills": oom_kills(),
+        "swapped": init.fields("/proc/vmstat")["pswpout"],
     }
 
 

@@ -12,12 +12,13 @@ import os
 import random
 
 from guest.torturer import MOST_DURATIONS, steps_of
-from harness import arms, kernels, python_guest, qemu
-from harness.common import BenchError
+from harness import arms, disk_image, kernels, python_guest, qemu
+from harness.common import OUT, BenchError
 from harness.report import listed
 
 # Beside the duration: to boot, to clean up, and to settle.
 SPARE = 600
+SWAP = 16 << 20
 # Processes in each guest.
 TORTURERS = 4
 CASES = {"cgroup v2": (), "cgroup v1": ("--v1",)}
@@ -51,8 +52,17 @@ def cases(options):
     return {name: name for name in CASES}
 
 
+def swap():
+    """Small, so that memory still runs out."""
+    OUT.mkdir(parents=True, exist_ok=True)
+    path = OUT / "swap-torture.img"
+    disk_image.empty(path, SWAP)
+    return f"file={path},format=raw,cache=unsafe"
+
+
 def report(result):
     yield f"steps: {listed(result['done'])}"
+    yield f"pages that went to swap: {result['swapped']}"
     yield f"refused: {listed(result['refused'])}"
     yield f"counted: {listed(result['counted'])}"
     yield (f"out-of-memory kills: {result['oom_kills']}, of steps: "
@@ -88,7 +98,8 @@ def test_guest(case, step, options, request):
     duration = options.duration // len(request.session.items)
     print(f", {duration} s, {step.text}", end="", flush=True)
     result = arms.boot(
-        arm, qemu.Machine("tcg", 512, 2), python_guest.build("torture.py"), TORTURERS, step.log,
+        arm, qemu.Machine("tcg", 512, 2, disks=(swap(),)), python_guest.build("torture.py"),
+        TORTURERS, step.log,
         (*CASES[case], *(["--leaks"] if options.leaks else ()), "--seed", str(options.seed),
          "--duration", str(duration)), timeout=duration * MOST_DURATIONS + SPARE)
     step.said = f"ok, {result['guest_seconds']:.0f} s"
