@@ -4,13 +4,15 @@
 refers to them, and what they keep is measured."""
 
 import contextlib
+import errno
 import os
 import resource
+import signal
 import time
 
-from guest import init
+from guest import balance, init
 from guest.groups import Group, check, clock, oom_kills, stat
-from guest.init import LIBC, PAGE, checked
+from guest.init import CGROUPS, LIBC, PAGE, checked
 
 SWAP = "/dev/vda"
 PLACE = "/tmp/shared"
@@ -18,6 +20,9 @@ PLACE = "/tmp/shared"
 SETTLE = 120
 # What is running at a time, of jobs.
 JOBS = 50
+# Containers whose health is checked in turn, and prctl()'s number.
+CONTAINERS = 10
+PR_SET_CHILD_SUBREAPER = 36
 # Containers that come and go before what they left has been looked at: one takes a second
 # on most hosts, and the kernel waits for about as long.
 PACE = 20
@@ -53,14 +58,19 @@ class Swapped:
         init.mount("tmpfs", PLACE)
         self.nr = 0
 
+    def share(self, _hears):
+        with open(f"{PLACE}/{self.nr}", "wb") as file:
+            file.write(bytes(PAGE))
+
     def pin(self, group):
         self.nr += 1
-        with group.inside(), open(f"{PLACE}/{self.nr}", "wb") as file:
-            file.write(bytes(PAGE))
+        # Not this process: a page of its own would be swapped out, too, and stay.
+        group.run(self.share)
         # It says that it could not have all that.
         with contextlib.suppress(OSError):
             group.write("memory.reclaim", "1M")
-        check(int(group.read("memory.swap.current")), "nothing of a group is in swap")
+        swapped = int(group.read("memory.swap.current"))
+        check(swapped == PAGE, f"{swapped} bytes of a group are in swap, not {PAGE}")
 
     def release(self):
         init.umount(PLACE)
@@ -85,7 +95,51 @@ class Unreaped:
             os.waitpid(pid, 0)
 
 
-PINS = {"inotify": Inotify, "swapped": Swapped, "unreaped": Unreaped}
+def first_process(hears, says):
+    """Of a container: starts its checks, and waits for nothing else."""
+    checked(LIBC.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "prctl")
+    for path in os.fdopen(hears):
+        pid = os.fork()
+        if not pid:
+            init.write(f"{path.rstrip()}/cgroup.procs", "0")
+            os.fork()
+            os._exit(0)
+        os.waitpid(pid, 0)
+        os.write(says, b".")
+
+
+class Health:
+    """What the checks of some containers have started: the containers' first processes
+    inherit it, and do not wait for it."""
+
+    def __init__(self, _most):
+        self.containers = []
+        self.nr = 0
+        for _ in range(CONTAINERS):
+            hears, tells = os.pipe()
+            told, says = os.pipe()
+            pid = os.fork()
+            if not pid:
+                first_process(hears, says)
+                os._exit(0)
+            self.containers.append((pid, tells, told))
+
+    def pin(self, group):
+        _, tells, told = self.containers[self.nr % CONTAINERS]
+        self.nr += 1
+        os.write(tells, f"{group.path}\n".encode())
+        check(os.read(told, 1), "the first process of a container ended")
+
+    def release(self):
+        for pid, _, _ in self.containers:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+        # They are the children of the guest's first process now, which this one is.
+        for _ in range(self.nr):
+            os.wait()
+
+
+PINS = {"inotify": Inotify, "swapped": Swapped, "unreaped": Unreaped, "health": Health}
 
 
 # ---- what the kernel keeps
@@ -104,8 +158,9 @@ def sample(parent):
 
 
 def settle(parent):
-    """Until nothing changes for three seconds: Rust waits for one before it looks at a
-    group that is offline. Returns what there is then."""
+    """Until nothing changes for three seconds, and no removed group has anything left to
+    give back. Returns what there is then."""
+    keep_pace(parent)
     last, same = None, 0
     for _ in range(SETTLE * 2):
         time.sleep(0.5)
@@ -117,13 +172,22 @@ def settle(parent):
     raise init.Failed("what removed groups keep does not settle")
 
 
-def keep_pace():
-    """Waits until no removed group has anything left to give back; not on stock."""
+def keep_pace(parent):
+    """Waits until no removed group has anything left to give back, however slow the machine
+    is; not on stock, which keeps all."""
     for _ in range(SETTLE * 10):
-        if stat("drained") == stat("dying"):
+        if not balance.is_ours() or stat("drained") == dying(parent):
             return
         time.sleep(0.1)
-    raise init.Failed(f"{stat('drained')} of {stat('dying')} removed groups are drained")
+    raise init.Failed(f"{stat('drained')} of {dying(parent)} removed groups are drained")
+
+
+def wait_until(condition, what):
+    for _ in range(SETTLE * 2):
+        if condition():
+            return
+        time.sleep(0.5)
+    raise init.Failed(what)
 
 
 def kept_by(before, after, name):
@@ -148,9 +212,8 @@ def begin(options, most):
 def end(parent, pins, base):
     """Nothing may be left of them."""
     pins.release()
-    left = settle(parent)
-    check(not dying(parent), f"{dying(parent)} groups are dying, of none")
-    return kept_by(base, left, "gone")
+    wait_until(lambda: not dying(parent), "groups are dying, of none")
+    return kept_by(base, settle(parent), "gone")
 
 
 # ---- workloads
@@ -188,7 +251,7 @@ def runs(options):
             pins.pin(group)
             group.remove()
             if number % PACE == PACE - 1:
-                keep_pace()
+                keep_pace(parent)
         after = settle(parent)
         for key, values in kept_by(before, after, "grown").items():
             found.setdefault(key, []).extend(values)
@@ -221,12 +284,62 @@ def freed(options):
     for number in range(1, options.n + 1):
         Group("g", parent=parent).remove()
         if number == FIRST or number % EVERY == 0:
+            wait_until(lambda: not dying(parent), "groups are dying, of none")
             samples.append(settle(parent))
-            check(not dying(parent), f"{dying(parent)} groups are dying, of none")
     return {key: [each[key] - samples[0][key] for each in samples[1:]] for key in samples[0]}
 
 
-WORKLOADS = {function.__name__: function for function in (pinned, runs, jobs, freed)}
+def leave(nr):
+    """Makes groups that stay when they are removed. Returns who keeps them, when they have
+    given back what they can."""
+    pins = Inotify(nr)
+    for number in range(nr):
+        group = Group(f"g{number}")
+        pins.pin(group)
+        group.remove()
+    wait_until(lambda: stat("drained") == nr, "removed groups are not drained")
+    return pins
+
+
+def release(pins):
+    pins.release()
+    wait_until(lambda: not balance.groups(), "groups are dying, of none")
+
+
+def has_memory(where):
+    """Whether version 2, mounted there, has the controller."""
+    return "memory" in init.read(f"{where}/cgroup.controllers").split()
+
+
+def remounted(options):
+    """Removed groups, and the other version of cgroups, which wants the controller: it has
+    to wait until they are gone. Each version drains them."""
+    other = "/tmp/other"
+    pins = leave(options.n)
+    try:
+        init.mount("cgroup", other, "memory")
+    except OSError as error:
+        check(error.errno == errno.EBUSY, f"version 1 fails with {error}")
+    else:
+        raise init.Failed("version 1 has the controller while groups are dying")
+    release(pins)
+    init.umount(CGROUPS)
+    init.retry(lambda: init.mount("cgroup", CGROUPS, "memory"))
+
+    pins = leave(options.n)
+    release(pins)
+    init.mount("cgroup2", other)
+    init.umount(CGROUPS)
+    wait_until(lambda: has_memory(other), "version 2 does not get the controller back")
+
+    init.umount(other)
+    init.mount_groups()
+    release(leave(options.n))
+    return {}
+
+
+WORKLOADS = {function.__name__: function
+             for function in (pinned, runs, jobs, freed, remounted)}
 
 
 def parse(arguments):

@@ -218,6 +218,11 @@ BOOTS = (
     Boot("tmpfs with huge pages",
          initramfs=lambda: python_guest.build("huge_tmpfs.py"),
          check=queued_once),
+    # On stock, too, what is charged as kmem on version 2 and uncharged on version 1, which
+    # alone has a counter for it, has that one warn.
+    Boot("removed groups, and the other version of cgroups", DEBUG,
+         kernel=("cgroup.memory=nokmem",), workload=("remounted",),
+         initramfs=lambda: python_guest.build("dying.py")),
     Boot("4 NUMA nodes", kernel=("numa=fake=4",), workload=IDLE,
          check=on_four_nodes),
     Boot("mm_reclaim=verify", variant="verify", kernel=("mm_reclaim=verify",)),
