@@ -61,6 +61,18 @@ def expected_turnover(result):
             "detach": (mounts, mounts), "shutdown": (mounts, mounts)}
 
 
+# What every process does; with Rust, statistics are reached by another pointer.
+MEMORY = (
+    Operation("fault", "a page fault: handle_mm_fault()", "handle_mm_fault", "any 0 0 0"),
+    Operation("charge", "a folio is charged: __mem_cgroup_charge()", "__mem_cgroup_charge",
+              "any 0 0 0"),
+    Operation("uncharge", "a batch of a memcg's folios is uncharged: uncharge_batch()",
+              "uncharge_batch", "any 0 0 0"),
+    Operation("state", "a state is counted: lruvec_stat_mod_folio()",
+              "lruvec_stat_mod_folio", "any 0 0 0"),
+    Operation("event", "an event is counted: count_memcg_events()", "count_memcg_events",
+              "any 0 0 0"),
+)
 # They look up paths, add objects and drop caches elsewhere, too. Only in hot.c's
 # rounds a look-up by access(2) brings the first object of each group but perhaps
 # one, and then two writes drop what came; only in turnover.c's an open(2) brings
@@ -73,6 +85,7 @@ HOT = Workload("hot", (
     Operation("drop", "two objects of each group are dropped, per group: two "
               "writes to drop_caches", "drop_caches_sysctl_handler",
               "after 0 {most} 2"),
+    *MEMORY,
 ), expected_hot, ("--count", "{groups}"),
     lambda result, found: {"drop": found["drop"]["counted"] // 2 * result["n"]})
 TURNOVER = Workload("turnover", (
