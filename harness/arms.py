@@ -66,7 +66,7 @@ class GuestFailed(BenchError):
     """A guest did not do what it was started for."""
 
     def __init__(self, why, log, console):
-        super().__init__(f"{why}, see {shown(log)}\n{tail(console)}")
+        super().__init__(f"{why}, see {shown(log)}\n{tail(splats.behind(console))}")
         self.why = why
 
 
@@ -129,11 +129,13 @@ def start(arm, machine, initrd, log, arguments, timeout):
     oops=panic, because what is left after an Oops may only end by a time-out;
     slab_nomerge, because a cache of ours that shared the slabs of another one
     would not be seen in /proc/slabinfo; no_timer_check, because a busy host may
-    not emulate the timer's ticks while the kernel looks for them.
+    not emulate the timer's ticks while the kernel looks for them; and a CPU stalls
+    RCU after 100 s, not 21: a busy host may not run it for so long, or keep it waiting
+    for its own disk. One that hangs is found all the same.
     """
     append = " ".join(filter(None, (
-        "console=ttyS0 panic=-1 oops=panic slab_nomerge no_timer_check", arm.args,
-        *arguments)))
+        "console=ttyS0 panic=-1 oops=panic slab_nomerge no_timer_check "
+        "rcupdate.rcu_cpu_stall_timeout=100", arm.args, *arguments)))
     for retries in range(stale_code.RETRIES + 1):
         ended = qemu.run(machine, arm.kernel, initrd, append, timeout, log)
         if retries == stale_code.RETRIES or \

@@ -9,17 +9,19 @@ import datetime
 import json
 import os
 
-from harness import figures, revision, session
+from harness import figures, revision, session, tiers
 from harness.kept import FRESH
 
 FILE = figures.FIGURES / "release.json"
 TABLE = "steps"
 COLUMNS = ["make", "passed", "failed", "minutes", "CPU minutes", "revision", "date"]
 
+# Those with guests that kunit.py does not start.
+GUESTS = tuple({step.target for step in tiers.RELEASE if step.guests or step.alone} - {"kunit"})
 # What some steps alone depend on, by how paths begin; the longest counts. On all else,
 # every step does.
 ONLY = {
-    "Documentation/": ("htmldocs",),
+    "Documentation/": ("htmldocs", "zombies"),
     "bench/drop_caches.py": ("bench",),
     "bench/dying.py": ("bench-dying",),
     "bench/profile/": ("bench-profile",),
@@ -38,9 +40,13 @@ ONLY = {
     "guest/workloads/untrusted.py": ("bench-untrusted",),
     "guest/workloads/zombies.py": ("zombies",),
     "guest/torturer.py": ("torture", "sanitize"),
+    "harness/arms.py": GUESTS,
     "harness/figures.py": (),
+    "harness/list_table.py": ("litmus", "zombies"),
     "harness/races.py": ("sanitize",),
     "harness/released.py": (),
+    "harness/splats.py": GUESTS,
+    "harness/stale_code.py": GUESTS,
     "harness/tier.py": (),
     "harness/tiers.py": (),
     "tests/boots/": ("boots",),
@@ -60,6 +66,7 @@ ONLY = {
     "tests/tools/": ("tools-check",),
     "tests/torture/": ("torture", "sanitize"),
     "tests/zombies/": ("zombies", "tools-check"),
+    "tools/cgroup/zombies/": ("tools-check", "zombies"),
 }
 # These depend on all that there is.
 ON_ALL = ("lint", "harness-check", "mutants-debug")

@@ -21,3 +21,13 @@ def first(console):
         if SPLATS.search(line):
             return line.strip()
     return None
+
+
+def behind(console, lines=25):
+    """What follows such a line, with its stack: the console's end is far from it if the
+    guest went on."""
+    found = SPLATS.search(console)
+    if not found:
+        return console
+    start = console.rfind("\n", 0, found.start()) + 1
+    return "\n".join(console[start:].splitlines()[:lines])

@@ -30,12 +30,21 @@ def keep(path, step, outcome):
 
 @pytest.mark.parametrize("change, holds", [
     ({}, True), ({"rust/a.rs": "2"}, False), ({"rust/c.rs": "1"}, False),
-    ({"tests/litmus/b": "2"}, False), ({"tests/model/b": "2"}, True)])
+    ({"tests/litmus/b": "2"}, False), ({"tests/model/b": "2"}, True),
+    ({"harness/arms.py": "2"}, True)])
 def test_change(tmp_path, repository, change, holds):
     repository(change)
     kept = keep(tmp_path / "release.json", Step("litmus"), PASSED)
     assert bool(kept.passed(Step("litmus"))) == holds
     assert not kept.passed(Step("model"))
+
+
+@pytest.mark.parametrize("target, holds", [
+    ("boots", False), ("bench-scale", False), ("kunit", True)])
+def test_guests(tmp_path, repository, target, holds):
+    repository({"harness/arms.py": "2"})
+    kept = keep(tmp_path / "release.json", Step(target), PASSED)
+    assert bool(kept.passed(Step(target))) == holds
 
 
 @pytest.mark.usefixtures("repository")
