@@ -154,7 +154,7 @@ def main(work):
         print("MM_RECLAIM_EXIT code 0", flush=True)
     except Exception as error:  # pylint: disable=broad-exception-caught
         print(f"MM_RECLAIM_EXIT error {error!r}", flush=True)
-    # The serial port is slower than the reset.
     os.sync()
-    LIBC.usleep(100000)
+    # The reset does not wait for what the serial port still has to send.
+    LIBC.tcdrain(sys.stdout.fileno())
     LIBC.reboot(RB_AUTOBOOT)

@@ -13,6 +13,7 @@
 #include <sys/reboot.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "main.h"
@@ -28,8 +29,8 @@ static void mount_at(const char *type, const char *where)
 static __noreturn void end_machine(void)
 {
 	fflush(stdout);
-	/* The serial port is slower than the reset. */
-	usleep(100000);
+	/* The reset does not wait for what the serial port still has to send. */
+	tcdrain(STDOUT_FILENO);
 	/* QEMU's -no-reboot turns this into its exit. */
 	reboot(RB_AUTOBOOT);
 	reboot(RB_POWER_OFF);
