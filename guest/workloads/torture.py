@@ -9,11 +9,13 @@ import os
 import time
 
 from guest import balance, init, leaks
-from guest.groups import Process, oom_kills
+from guest.groups import Process, oom_kills, stat
 from guest.init import STATS
 from guest.torturer import (
     KNOB, MAX_MOUNTS, MOST_DURATIONS, SWAP, TOP, Torturer)
 
+# Of what may still be on its way.
+TRIES = 20
 # How many ids others have. 64 share a unit.
 BASE = 60
 
@@ -43,6 +45,23 @@ def take_ids(count):
         places.append(f"/tmp/taken{len(places)}")
         init.mount("tmpfs", places[-1])
     return places
+
+
+def discharge(is_v1):
+    """What each CPU keeps charged to a group for the next time keeps the group. It is given
+    back when the group goes offline, but not while somebody else has all give back theirs: so
+    a removed group may keep it, on stock, too. A limit that it exceeds takes it."""
+    limit, usage = (("memory.force_empty", "memory.usage_in_bytes") if is_v1 else
+                    ("memory.max", "memory.current"))
+    before = stat("dying")
+    for _ in range(TRIES):
+        init.write(f"{TOP}/{limit}", "0")
+        left = int(init.read(f"{TOP}/{usage}"))
+        if not left:
+            break
+        time.sleep(0.1)
+    print(f"# {before} removed groups were there, then {stat('dying')}; {left} bytes are charged",
+          flush=True)
 
 
 def parse(arguments):
@@ -84,6 +103,7 @@ def work(arguments):
     # Not before: what the limited groups have in swap could not come back.
     if SWAP in init.read("/proc/swaps"):
         init.swapoff(SWAP)
+    discharge(options.v1)
     init.retry(lambda: os.rmdir(TOP))
     balance.settle(before)
     if options.leaks:
