@@ -8,7 +8,6 @@ many possible CPUs. Bytes decide; see goals.py.
 """
 
 from harness import disk_image, python_guest, scenario_bench
-from harness.common import OUT
 from harness.goals import at_least, at_most, goal, spread_text
 from harness.scenario import Case, Scenario, mib, named, one_of
 
@@ -33,10 +32,7 @@ def build():
 
 
 def disks():
-    OUT.mkdir(parents=True, exist_ok=True)
-    swap = OUT / "swap-dying.img"
-    disk_image.empty(swap, SWAP)
-    return (f"file={swap},format=raw,cache=unsafe",)
+    return (disk_image.drive("swap-dying", SWAP),)
 
 
 def case(label, n, *workload, memory=1536, timeout=900):

@@ -6,7 +6,7 @@ import pathlib
 import shutil
 
 from harness import tools
-from harness.common import BenchError
+from harness.common import OUT, BenchError
 
 ROOT_SIZE = "1G"
 
@@ -56,3 +56,11 @@ def file_system(kind, image, folder):
 def empty(image, size):
     with open(image, "wb") as file:
         file.truncate(size)
+
+
+def drive(name, size):
+    """An empty disk of `size` bytes, as a guest is given it: it need not last."""
+    OUT.mkdir(parents=True, exist_ok=True)
+    image = OUT / f"{name}.img"
+    empty(image, size)
+    return f"file={image},format=raw,cache=unsafe"

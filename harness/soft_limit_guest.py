@@ -2,7 +2,6 @@
 """What a guest needs in which workloads/soft_limit.py runs."""
 
 from harness import disk_image, python_guest
-from harness.common import OUT
 
 SWAP = 1536 << 20
 # In bytes per second.
@@ -18,9 +17,6 @@ def disks():
     """Two where data goes that nobody reads again, and swap. The first one
     takes what it gets at once, the second one as fast as a real disk; neither keeps
     any of it, so that they are large enough for whoever reads on and on."""
-    OUT.mkdir(parents=True, exist_ok=True)
-    swap = OUT / "swap.img"
-    disk_image.empty(swap, SWAP)
     null = "driver=null-co,size=64G,read-zeroes=on"
     return (null, f"{null},throttling.bps-write={DISK_SPEED}",
-            f"file={swap},format=raw,cache=unsafe")
+            disk_image.drive("swap", SWAP))

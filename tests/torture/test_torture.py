@@ -13,11 +13,12 @@ import random
 
 from guest.torturer import MOST_DURATIONS, steps_of
 from harness import arms, disk_image, kernels, python_guest, qemu
-from harness.common import OUT, BenchError
+from harness.common import BenchError
 from harness.report import listed
 
 # Beside the duration: to boot, to clean up, and to settle.
 SPARE = 600
+# Small, so that memory still runs out.
 SWAP = 16 << 20
 # Processes in each guest.
 TORTURERS = 4
@@ -50,14 +51,6 @@ def cases(options):
     if options.leaks and "kmemleak" not in kernel.looks:
         raise BenchError(f"--leaks: the kernel {kernel.name} has no kmemleak")
     return {name: name for name in CASES}
-
-
-def swap():
-    """Small, so that memory still runs out."""
-    OUT.mkdir(parents=True, exist_ok=True)
-    path = OUT / "swap-torture.img"
-    disk_image.empty(path, SWAP)
-    return f"file={path},format=raw,cache=unsafe"
 
 
 def report(result):
@@ -97,8 +90,9 @@ def test_guest(case, step, options, request):
     step.text = f"SEED={options.seed}"
     duration = options.duration // len(request.session.items)
     print(f", {duration} s, {step.text}", end="", flush=True)
+    swap = disk_image.drive("swap-torture", SWAP)
     result = arms.boot(
-        arm, qemu.Machine("tcg", 512, 2, disks=(swap(),)), python_guest.build("torture.py"),
+        arm, qemu.Machine("tcg", 512, 2, disks=(swap,)), python_guest.build("torture.py"),
         TORTURERS, step.log,
         (*CASES[case], *(["--leaks"] if options.leaks else ()), "--seed", str(options.seed),
          "--duration", str(duration)), timeout=duration * MOST_DURATIONS + SPARE)
