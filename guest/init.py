@@ -80,6 +80,10 @@ def make_swap(device):
         disk.seek(0)
         disk.write(header)
         os.fsync(disk.fileno())
+    swapon(device)
+
+
+def swapon(device):
     checked(LIBC.swapon(device.encode(), 0), device)
 
 

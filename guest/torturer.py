@@ -199,15 +199,15 @@ class Torturer:
         return True
 
     def end(self):
-        if not self.children:
-            return False
-        self.end_one(self.children)
-        return True
+        return self.end_one(self.children)
 
     def end_one(self, pids):
+        if not pids:
+            return False
         pid = pids.pop(self.random.randrange(len(pids)))
         os.kill(pid, signal.SIGKILL)
         self.wait(pid)
+        return True
 
     def kill(self):
         init.write(f"{self.leaf()}/cgroup.kill", "1")
@@ -237,10 +237,7 @@ class Torturer:
         return False
 
     def unpin(self):
-        if not self.pins:
-            return False
-        self.end_one(self.pins)
-        return True
+        return self.end_one(self.pins)
 
     def drained(self):
         """It is done when a removed group that is still there has given its statistics
@@ -387,7 +384,7 @@ class Torturer:
     def swap(self):
         if self.swaps:
             return False
-        checked(LIBC.swapon(SWAP.encode(), 0), "swapon")
+        init.swapon(SWAP)
         self.swaps = True
         return True
 

@@ -172,22 +172,19 @@ def settle(parent):
     raise init.Failed("what removed groups keep does not settle")
 
 
+def wait_until(condition, what):
+    for _ in range(SETTLE * 10):
+        if condition():
+            return
+        time.sleep(0.1)
+    raise init.Failed(f"{what}; of {stat('dying')}, {stat('drained')} are drained")
+
+
 def keep_pace(parent):
     """Waits until no removed group has anything left to give back, however slow the machine
     is; not on stock, which keeps all."""
-    for _ in range(SETTLE * 10):
-        if not balance.is_ours() or stat("drained") == dying(parent):
-            return
-        time.sleep(0.1)
-    raise init.Failed(f"{stat('drained')} of {dying(parent)} removed groups are drained")
-
-
-def wait_until(condition, what):
-    for _ in range(SETTLE * 2):
-        if condition():
-            return
-        time.sleep(0.5)
-    raise init.Failed(what)
+    wait_until(lambda: not balance.is_ours() or stat("drained") == dying(parent),
+               "removed groups are not drained")
 
 
 def kept_by(before, after, name):

@@ -9,7 +9,7 @@ import os
 import time
 
 from guest import balance, init, leaks
-from guest.groups import Process, oom_kills, stat
+from guest.groups import Process, oom_kills
 from guest.init import STATS
 from guest.torturer import (
     KNOB, MAX_MOUNTS, MOST_DURATIONS, SWAP, TOP, Torturer)
@@ -51,17 +51,14 @@ def discharge(is_v1):
     """What each CPU keeps charged to a group for the next time keeps the group. It is given
     back when the group goes offline, but not while somebody else has all give back theirs: so
     a removed group may keep it, on stock, too. A limit that it exceeds takes it."""
-    limit, usage = (("memory.force_empty", "memory.usage_in_bytes") if is_v1 else
-                    ("memory.max", "memory.current"))
-    before = stat("dying")
+    limit = "memory.force_empty" if is_v1 else "memory.max"
+    removed = balance.groups() - 1
     for _ in range(TRIES):
         init.write(f"{TOP}/{limit}", "0")
-        left = int(init.read(f"{TOP}/{usage}"))
-        if not left:
+        if balance.groups() == 1:
             break
         time.sleep(0.1)
-    print(f"# {before} removed groups were there, then {stat('dying')}; {left} bytes are charged",
-          flush=True)
+    print(f"# {removed} removed groups were there, then {balance.groups() - 1}", flush=True)
 
 
 def parse(arguments):
