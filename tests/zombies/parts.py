@@ -19,11 +19,11 @@ def documented(implementation):
             for row in list_table.rows(TABLE) if len(row) == 5 and row[1] in PER}
 
 
-def kept(found):
-    """The same, of one group."""
+def kept(found, told):
+    """The same, of one group. `told` says which there are on each node."""
     group = next(group for group in found["groups"] if group["reasons"] == [HELD_BY])
     cpus, nodes = found["cpus"], found["nodes"]
-    of_nodes = {part for part, per in documented(found["implementation"]) if per == PER_NODE}
+    of_nodes = {part for part, per in told if per == PER_NODE}
     parts = {(part, PER_CPU): size // cpus for part, size in group["per_cpu"].items()}
     parts.update(((part, PER_NODE), size // nodes) if part in of_nodes else ((part, ONCE), size)
                  for part, size in group["memory"].items())
@@ -31,7 +31,8 @@ def kept(found):
 
 
 def as_documented(found):
-    told, there = documented(found["implementation"]), kept(found)
+    told = documented(found["implementation"])
+    there = kept(found, told)
     wrong = [f"{part} for each {per}: {there.get((part, per), 0)} bytes, not "
              f"{told.get((part, per), 'listed')}"
              for part, per in sorted(told.keys() | there.keys())
