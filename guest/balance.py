@@ -10,7 +10,7 @@ from guest.init import CGROUPS, STATS, Failed
 
 # Exact when nothing changes.
 COUNTERS = ("ids", "maps", "units", "tables", "table_bytes", "memcgs_in_excess", "dying",
-            "draining", "drained")
+            "draining", "drained", "memcgs_with_priority")
 CACHES = ("mem_cgroup", "mem_cgroup_per_node")
 OUR_CACHES = ("shrinker_unit",)
 

@@ -8,6 +8,7 @@ import os
 import select
 import time
 import traceback
+from typing import ClassVar
 
 from guest import init
 from guest.init import CGROUPS, PAGE, STATS, Failed
@@ -56,11 +57,15 @@ def drop_caches():
     init.write("/proc/sys/vm/drop_caches", "3")
 
 
+def mount_tracing():
+    if not os.path.exists(f"{TRACING}/events"):
+        init.mount("tracefs", TRACING)
+
+
 @contextlib.contextmanager
 def counted(symbol, found):
     """Appends to `found` how often the kernel's function is called meanwhile."""
-    if not os.path.exists(f"{TRACING}/kprobe_events"):
-        init.mount("tracefs", TRACING)
+    mount_tracing()
     event = f"{TRACING}/events/mm_reclaim/visits/enable"
     init.write(f"{TRACING}/kprobe_events", f"p:mm_reclaim/visits {symbol}\n")
     init.write(event, "1")
@@ -75,6 +80,29 @@ def counted(symbol, found):
     finally:
         init.write(event, "0")
         init.write(f"{TRACING}/kprobe_events", "\n")
+
+
+def expect_refused(path, text, number):
+    """Writes what a file must not take; which error it must give."""
+    try:
+        init.write(path, text)
+    except OSError as error:
+        check(error.errno == number, f"{path}: {text!r} gives {error}")
+    else:
+        raise Failed(f"{path} takes {text!r}")
+
+
+# How often, ten times a second, something is looked at that must come.
+PATIENCE = 1200
+
+
+def wait_until(condition, what, details=lambda: ""):
+    """Fails with `what`, and the details then, if it does not come true."""
+    for _ in range(PATIENCE):
+        if condition():
+            return
+        time.sleep(0.1)
+    raise Failed(what + details())
 
 
 # ---- groups and processes
@@ -107,6 +135,12 @@ class Group:
     def start(self, function, *arguments):
         return Process(self, function, arguments)
 
+    def start_inside(self, function, *arguments):
+        """As start(), with a process that is forked in the group: what it shares with this
+        one until it writes to it is charged there, and not above."""
+        with self.inside():
+            return Process(None, function, arguments)
+
     def run(self, function, *arguments):
         return self.start(function, *arguments).result()
 
@@ -128,6 +162,9 @@ class Process:
     """A child in a group, if it is given one, which ends when it is told to and says
     something."""
 
+    # What the others are told by: the end of a pipe, which nobody else must have.
+    told: ClassVar[set] = set()
+
     def __init__(self, group, function, arguments):
         self.said, says = os.pipe()
         hears, self.tells = os.pipe()
@@ -135,11 +172,14 @@ class Process:
         if self.pid:
             os.close(says)
             os.close(hears)
+            self.told.add(self.tells)
             return
         status = 1
         try:
             os.close(self.said)
-            os.close(self.tells)
+            for pipe in (self.tells, *self.told):
+                os.close(pipe)
+            self.told.clear()
             if group:
                 group.write("cgroup.procs", "0")
             before = os.times()
@@ -169,6 +209,7 @@ class Process:
     def tell(self):
         """Lets a process that waits go on; a second call has no effect."""
         if self.tells is not None:
+            self.told.discard(self.tells)
             os.close(self.tells)
             self.tells = None
 
@@ -190,3 +231,8 @@ class Process:
 
 def wait(hears):
     os.read(hears, 1)
+
+
+def was_told(hears, patience=0):
+    """Whether the process shall end; waits for that so many seconds."""
+    return bool(select.select([hears], [], [], patience)[0])

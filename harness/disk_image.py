@@ -9,6 +9,9 @@ from harness import tools
 from harness.common import OUT, BenchError
 
 ROOT_SIZE = "1G"
+# Takes what it gets at once, and keeps nothing of it, so that it is large enough for
+# whoever reads on and on.
+NULL = "driver=null-co,size=64G,read-zeroes=on"
 
 
 def find(command):

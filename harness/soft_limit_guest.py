@@ -14,9 +14,7 @@ def build():
 
 
 def disks():
-    """Two where data goes that nobody reads again, and swap. The first one
-    takes what it gets at once, the second one as fast as a real disk; neither keeps
-    any of it, so that they are large enough for whoever reads on and on."""
-    null = "driver=null-co,size=64G,read-zeroes=on"
-    return (null, f"{null},throttling.bps-write={DISK_SPEED}",
-            disk_image.drive("swap", SWAP))
+    """Two where data goes that nobody reads again, and swap. The first one takes what it
+    gets at once, the second one as fast as a real disk."""
+    null = disk_image.NULL
+    return (null, f"{null},throttling.bps-write={DISK_SPEED}", disk_image.drive("swap", SWAP))

@@ -11,7 +11,7 @@ import signal
 import time
 
 from guest import balance, init
-from guest.groups import Group, check, clock, oom_kills, stat
+from guest.groups import Group, check, clock, oom_kills, stat, wait_until
 from guest.init import CGROUPS, LIBC, PAGE, checked
 
 SWAP = "/dev/vda"
@@ -172,19 +172,16 @@ def settle(parent):
     raise init.Failed("what removed groups keep does not settle")
 
 
-def wait_until(condition, what):
-    for _ in range(SETTLE * 10):
-        if condition():
-            return
-        time.sleep(0.1)
-    raise init.Failed(f"{what}; of {stat('dying')}, {stat('drained')} are drained")
+def settles(condition, what):
+    wait_until(condition, what,
+               lambda: f"; of {stat('dying')}, {stat('drained')} are drained")
 
 
 def keep_pace(parent):
     """Waits until no removed group has anything left to give back, however slow the machine
     is; not on stock, which keeps all."""
-    wait_until(lambda: not balance.is_ours() or stat("drained") == dying(parent),
-               "removed groups are not drained")
+    settles(lambda: not balance.is_ours() or stat("drained") == dying(parent),
+            "removed groups are not drained")
 
 
 def kept_by(before, after, name):
@@ -209,7 +206,7 @@ def begin(options, most):
 def end(parent, pins, base):
     """Nothing may be left of them."""
     pins.release()
-    wait_until(lambda: not dying(parent), "groups are dying, of none")
+    settles(lambda: not dying(parent), "groups are dying, of none")
     return kept_by(base, settle(parent), "gone")
 
 
@@ -281,7 +278,7 @@ def freed(options):
     for number in range(1, options.n + 1):
         Group("g", parent=parent).remove()
         if number == FIRST or number % EVERY == 0:
-            wait_until(lambda: not dying(parent), "groups are dying, of none")
+            settles(lambda: not dying(parent), "groups are dying, of none")
             samples.append(settle(parent))
     return {key: [each[key] - samples[0][key] for each in samples[1:]] for key in samples[0]}
 
@@ -294,13 +291,13 @@ def leave(nr):
         group = Group(f"g{number}")
         pins.pin(group)
         group.remove()
-    wait_until(lambda: stat("drained") == nr, "removed groups are not drained")
+    settles(lambda: stat("drained") == nr, "removed groups are not drained")
     return pins
 
 
 def release(pins):
     pins.release()
-    wait_until(lambda: not balance.groups(), "groups are dying, of none")
+    settles(lambda: not balance.groups(), "groups are dying, of none")
 
 
 def has_memory(where):
@@ -327,7 +324,7 @@ def remounted(options):
     release(pins)
     init.mount("cgroup2", other)
     init.umount(CGROUPS)
-    wait_until(lambda: has_memory(other), "version 2 does not get the controller back")
+    settles(lambda: has_memory(other), "version 2 does not get the controller back")
 
     init.umount(other)
     init.mount_groups()

@@ -7,27 +7,23 @@ runs one of WORKLOADS in them, and prints what it measured or checked.
 again, /dev/vdc is for swap.
 """
 
-import ctypes
 import errno
-import fcntl
 import mmap
 import os
 import random
-import select
 import time
 import zlib
 
 from guest import init
 from guest.groups import (
-    MIB, Group, check, clock, counted, drop_caches, memory, oom_kills, stat, wait)
+    MIB, Group, check, clock, counted, drop_caches, expect_refused, memory, oom_kills, stat,
+    wait, was_told)
 from guest.init import CGROUPS, PAGE, Failed
+from guest.memory import (
+    DISK, LRU_GEN, SLOW_DISK, SWAP, Count, available, eat, lost, pin, read_part, touch,
+    write_stream)
 
 KNOB = "/proc/sys/vm/memcg_soft_limit"
-LRU_GEN = "/sys/kernel/mm/lru_gen/enabled"
-DISK = "/dev/vda"
-SLOW_DISK = "/dev/vdb"
-SWAP = "/dev/vdc"
-CHUNKS = 100
 # What the eater leaves, as in the series.
 LEFT = 400 * MIB
 # Is called for each group that reclaim visits.
@@ -38,10 +34,6 @@ TICK = 1 / os.sysconf("SC_CLK_TCK")
 
 
 # ---- the machine
-
-def available():
-    return os.sysconf("SC_AVPHYS_PAGES") * PAGE
-
 
 def system_time():
     """Of all CPUs, in seconds: kswapd is part of it."""
@@ -58,86 +50,20 @@ def reclaimed():
 
 # ---- what the processes do
 
-def write_stream(_hears, size, disk=DISK):
-    """Writes `size` bytes, all over the disk."""
-    data = bytes(MIB)
-    disk = os.open(disk, os.O_WRONLY)
-    end = os.lseek(disk, 0, os.SEEK_END) // MIB * MIB
-    for at in range(0, size, MIB):
-        os.pwrite(disk, data, at % end)
-
-
-def read_part(_hears, first, size):
-    """Leaves `size` bytes of the disk, from `first`, in the page cache."""
-    disk = os.open(DISK, os.O_RDONLY)
-    for at in range(first, first + size, MIB):
-        os.pread(disk, MIB, at)
-
-
 def read_again(hears, size, total):
     """Reads `size` bytes of the disk again and again, `total` in all."""
     for _ in range(total // size):
         read_part(hears, 0, size)
 
 
-def touch(area, first, size):
-    view = (ctypes.c_char * size).from_buffer(area, first)
-    ctypes.memset(view, 1, size)
-    del view
-
-
-def eat(hears, size, pause, locked=False):
-    """Takes `size` bytes in CHUNKS chunks, and keeps them until told."""
-    area = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    chunk = size // CHUNKS // PAGE * PAGE
-    start = time.monotonic()
-    for i in range(CHUNKS):
-        touch(area, i * chunk, chunk)
-        time.sleep(pause)
-    if locked:
-        address = ctypes.addressof(ctypes.c_char.from_buffer(area))
-        init.checked(init.LIBC.mlock(ctypes.c_void_p(address),
-                                     ctypes.c_size_t(size)), "mlock")
-    eaten = time.monotonic() - start
-    if hears is not None:
-        wait(hears)
-    return {"eaten": eaten}
-
-
-def pin(hears, size):
-    """Keeps `size` bytes of the page cache in pipes: reclaim finds these pages
-    like any others, and can't have them."""
-    disk = os.open(DISK, os.O_RDONLY)
-    for _ in range(0, size, MIB):
-        _, into = os.pipe()
-        fcntl.fcntl(into, fcntl.F_SETPIPE_SZ, MIB)
-        room = MIB
-        while room:
-            room -= os.splice(disk, into, room)
-    wait(hears)
-
-
-class Count:
-    """A number that a child counts up, and others read meanwhile."""
-
-    def __init__(self):
-        self.shared = mmap.mmap(-1, PAGE)
-
-    def read(self):
-        return int.from_bytes(self.shared[:8], "little")
-
-    def add_one(self):
-        self.shared[:8] = (self.read() + 1).to_bytes(8, "little")
-
-
 def trickle(hears, first, pause, count):
     """Reads a page of the disk after the other, none twice, until told."""
     disk = os.open(DISK, os.O_RDONLY)
     os.posix_fadvise(disk, 0, 0, os.POSIX_FADV_RANDOM)
-    while not select.select([hears], [], [], pause)[0]:
+    while not was_told(hears, pause):
         data = os.pread(disk, PAGE, first + count.read() * PAGE)
         check(len(data) == PAGE, "the disk is at its end")
-        count.add_one()
+        count.add()
 
 
 def eat_until_killed(_hears):
@@ -263,14 +189,6 @@ def knob(_options):
     other = f"{CGROUPS}/memory.soft_limit_in_bytes"
     unlimited = int(group.read("memory.soft_limit_in_bytes"))
 
-    def refused(path, text, number):
-        try:
-            init.write(path, text)
-        except OSError as error:
-            check(error.errno == number, f"{path}: {text!r} gives {error}")
-        else:
-            raise Failed(f"{path} takes {text!r}")
-
     init.write(KNOB, "0")
     group.limit(MIB)
     check(int(group.read("memory.soft_limit_in_bytes")) == unlimited,
@@ -283,12 +201,12 @@ def knob(_options):
         check(found == value, f"{text} reads as {found}")
     group.limit("7M")
     for text in ("x", "-2", "1X", "7M 8M"):
-        refused(f"{group.path}/memory.soft_limit_in_bytes", text, errno.EINVAL)
+        expect_refused(f"{group.path}/memory.soft_limit_in_bytes", text, errno.EINVAL)
     check(int(group.read("memory.soft_limit_in_bytes")) == 7 * MIB,
           "bad input changes the limit")
-    refused(other, "5M", errno.EINVAL)
+    expect_refused(other, "5M", errno.EINVAL)
     for text in ("2", "yes", "-1"):
-        refused(KNOB, text, errno.EINVAL)
+        expect_refused(KNOB, text, errno.EINVAL)
     check(init.read(KNOB).strip() == "1", "bad input changes the knob")
 
     init.write(KNOB, "0")
@@ -317,13 +235,6 @@ def late(_options):
     eats.result()
     group.remove()
     return {}, {}
-
-
-def lost(groups, function):
-    """What each of the groups lost while `function` ran."""
-    before = [group.usage() for group in groups]
-    function()
-    return [max(0, old - group.usage()) for old, group in zip(before, groups)]
 
 
 def parent(options):
@@ -463,7 +374,6 @@ class Stuck:
     def end(self):
         check(not self.pins.ended() and not self.reads.ended(),
               "the group in excess is gone")
-        # The one that was started last first: it has the other one's pipe, too.
         self.reads.result()
         self.pins.result()
 

@@ -8,11 +8,10 @@ import contextlib
 import errno
 import os
 import re
-import select
 import time
 
 from guest import init
-from guest.groups import MIB, Group, check, clock, oom_kills, stat, wait
+from guest.groups import MIB, Group, check, clock, oom_kills, stat, wait, was_told
 from guest.init import CGROUPS, STATS
 
 CLONE_NEWNS = 0x20000
@@ -140,16 +139,12 @@ def touch_file(path):
         pass
 
 
-def told(hears):
-    return bool(select.select([hears], [], [], 0)[0])
-
-
 def churn(hears, container, mounts):
     """Mounts, creates and destroys as fast as it can, until it is told."""
     own_namespace()
     places = [f"{PLACE}/{number}" for number in range(mounts)]
     count = 0
-    while not told(hears):
+    while not was_told(hears):
         group = Group(f"churn{count}", parent=container.group)
         enter(group)
         for place in places:
