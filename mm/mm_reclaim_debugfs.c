@@ -17,6 +17,7 @@
 #include <linux/seq_file.h>
 
 #include "mm_reclaim_dying.h"
+#include "mm_reclaim_priority.h"
 
 struct mm_reclaim_stats {
 	long values[NR_MM_RECLAIM_STATS];
@@ -83,6 +84,7 @@ static int mm_reclaim_stats_show(struct seq_file *m, void *v)
 		   mm_reclaim_stat_sum(MM_RECLAIM_TABLE_BYTES) +
 		   mm_reclaim_stat_sum(MM_RECLAIM_UNITS) * SHRINKER_UNIT_SIZE);
 	memcg_dying_show(m);
+	seq_printf(m, "memcgs_with_priority %d\n", memcg_nr_priorities());
 #ifdef CONFIG_MEMCG_V1
 	if (!mem_cgroup_disabled())
 		seq_printf(m, "memcgs_in_excess %ld\n",

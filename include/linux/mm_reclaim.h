@@ -150,6 +150,47 @@ struct memcg_dying {
 	u64			since;
 };
 
+/**
+ * struct memcg_priority - until when reclaim spares a memcg
+ * @own: what was written for it, 0 if that is nothing
+ * @granted: what comes of that and of what was written for those above it
+ * @active_at: when it last faulted, in jiffies, while that was asked of any memcg
+ *
+ * Embedded in struct mem_cgroup. All zeroes is a memcg that is not spared. Only Rust
+ * looks inside (rust/mm_reclaim/priority.rs).
+ */
+struct memcg_priority {
+	int		own;
+	int		granted;
+	unsigned long	active_at;
+};
+
+/**
+ * enum memcg_priority_event - what happens to a memcg because of a priority
+ * @MEMCG_PRIORITY_SKIPPED: reclaim passed over it
+ * @MEMCG_PRIORITY_OVERRIDE: reclaim did not spare it, as nothing else was left
+ * @NR_MEMCG_PRIORITY_EVENTS: number of events
+ */
+enum memcg_priority_event {
+	MEMCG_PRIORITY_SKIPPED,
+	MEMCG_PRIORITY_OVERRIDE,
+	NR_MEMCG_PRIORITY_EVENTS,
+};
+
+/**
+ * struct memcg_priority_events - how often something happened to a memcg
+ * @local: to itself
+ * @total: to itself and those that are, or were, below it
+ */
+struct memcg_priority_events {
+	atomic64_t	local[NR_MEMCG_PRIORITY_EVENTS];
+	atomic64_t	total[NR_MEMCG_PRIORITY_EVENTS];
+};
+
+/* For a value that there is not, and a turn that does not come */
+#define MEMCG_PRIORITY_UNSET	(-1)
+#define MEMCG_PRIORITY_PASS	(-1)
+
 /* sizeof a unit, which rust/mm_reclaim/unit.rs defines and checks */
 #define SHRINKER_UNIT_SIZE	528
 
@@ -210,6 +251,15 @@ struct mem_cgroup *mem_cgroup_iter_excess(struct mem_cgroup *root,
 					  struct mem_cgroup_reclaim_cookie *reclaim,
 					  unsigned int *walked);
 #endif
+
+/* Priorities; the first two with memcg_priority_mutex held. */
+void memcg_priority_set(struct mem_cgroup *memcg, int value, bool while_active);
+void memcg_priority_update(struct mem_cgroup *memcg);
+int memcg_priority_get(struct mem_cgroup *memcg, bool *while_active);
+int memcg_priority_effective(struct mem_cgroup *memcg);
+int memcg_priority_turn(struct mem_cgroup *memcg, int priority,
+			unsigned long size, unsigned long *owed);
+void memcg_priority_active(struct mem_cgroup *memcg);
 
 /* Called where it may sleep, by one task at a time. */
 void drain_dying_memcgs(void);

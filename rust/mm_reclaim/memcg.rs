@@ -28,6 +28,7 @@ use kernel::{
         },
         rcu::Guard, //
     },
+    time::msecs_to_jiffies,
     types::Opaque, //
 };
 
@@ -69,7 +70,14 @@ use crate::{
         MemcgBitmap,
         MemcgId, //
     },
-    sys::Node, //
+    priority::{
+        HasPriority,
+        PriorityState, //
+    },
+    sys::{
+        self,
+        Node, //
+    }, //
 };
 
 /// Wraps `struct mem_cgroup`, once its per-node parts are allocated.
@@ -323,6 +331,26 @@ impl HasStats for MemCgroup {
         // per-CPU statistics, and nobody adds to its sums. C sets the pointers to those to null,
         // and these to zeros, for readers, who are under RCU.
         unsafe { bindings::memcg_free_own_stats(memcg.get().as_raw()) };
+    }
+}
+
+impl HasPriority for MemCgroup {
+    fn priority(&self) -> &PriorityState {
+        // SAFETY: `priority` is a field of the valid memcg, has the layout of `PriorityState`, and
+        // is accessed by Rust only.
+        unsafe { &*cast_field(&raw const (*self.as_raw()).priority) }
+    }
+
+    fn parent(&self) -> Option<&Self> {
+        self.parent()
+    }
+
+    fn now() -> usize {
+        sys::jiffies()
+    }
+
+    fn window() -> usize {
+        msecs_to_jiffies(1000)
     }
 }
 

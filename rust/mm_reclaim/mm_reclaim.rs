@@ -11,7 +11,7 @@
 //! | module | owns | `unsafe` |
 //! |---|---|---|
 //! | [`entry`] | what C calls: pointers become types, results errnos | yes |
-//! | `entry::walk` | what C calls to walk, and for soft limits | yes |
+//! | `entry::walk` | what C calls to walk, and for priorities and soft limits | yes |
 //! | `entry::debugfs` | how a map is printed | no |
 //! | [`lifecycle`] | what happens to maps when shrinkers, memcgs and nodes come and go | no |
 //! | [`walk`] | the walk of one memcg's shrinkers, and of all memcgs that have some | no |
@@ -20,6 +20,7 @@
 //! | [`memcg`] | C's memcgs as Rust types, and what these keep for Rust | yes |
 //! | `soft_limit::walk` | the order in which memcgs in excess are visited | no |
 //! | `soft_limit` | which memcgs are in excess, and whether a pass over them will do | no |
+//! | [`priority`] | which memcgs reclaim spares, and until when | no |
 //! | [`dying`] | what becomes of the per-CPU statistics of removed memcgs | no |
 //! | [`iter`] | the rules of a walk of a hierarchy, alone or shared | no |
 //! | [`map::on_node`] | the bits of one memcg and node, and whether it is listed | no |
@@ -37,17 +38,19 @@
 //!
 //! - `entry`: `lifecycle`, `walk`, `shrinker`, `memcg`, `dying`, `map::on_node`, `id_table`,
 //!   `sys`, `shrinker_id`
-//! - `entry::walk`: `walk`, `verify`, `memcg`, `soft_limit::walk`, `soft_limit`, `iter`, `sys`
+//! - `entry::walk`: `walk`, `verify`, `memcg`, `soft_limit::walk`, `soft_limit`, `priority`,
+//!   `iter`, `sys`
 //! - `entry::debugfs`: `memcg`, `map::on_node`, `sys`, `shrinker_id`, `unit`
 //! - `lifecycle`: `shrinker`, `memcg`, `iter`, `map::on_node`, `sys`, `shrinker_id`
 //! - `walk`: `verify`, `shrinker`, `memcg`, `iter`, `map::on_node`, `memcg_bitmap`, `sys`,
 //!   `shrinker_id`
 //! - `verify`: `shrinker`, `memcg`, `sys`, `shrinker_id`
 //! - `shrinker`: `memcg`, `id_table`, `sys`, `shrinker_id`
-//! - `memcg`: `soft_limit`, `dying`, `iter`, `map::on_node`, `map`, `memcg_bitmap`, `sys`,
-//!   `layout`
+//! - `memcg`: `soft_limit`, `priority`, `dying`, `iter`, `map::on_node`, `map`, `memcg_bitmap`,
+//!   `sys`, `layout`
 //! - `soft_limit::walk`: `soft_limit`, `iter`, `memcg_bitmap`, `sys`
 //! - `soft_limit`: `iter`, `memcg_bitmap`, `sys`, `layout`, `bits`
+//! - `priority`: `iter`, `sys`, `layout`
 //! - `dying`: `iter`, `sys`
 //! - `map::on_node`: `map`, `table`, `memcg_bitmap`, `sys`, `layout`, `shrinker_id`, `unit`,
 //!   `bits`
@@ -74,6 +77,7 @@ mod lifecycle;
 mod map;
 mod memcg;
 mod memcg_bitmap;
+mod priority;
 mod shrinker;
 mod shrinker_id;
 #[cfg(CONFIG_MEMCG_V1)]

@@ -178,6 +178,12 @@ pub(crate) fn cond_resched() {
     unsafe { bindings::cond_resched() };
 }
 
+/// Returns the time in jiffies.
+pub(crate) fn jiffies() -> usize {
+    // SAFETY: It changes at any time, and is read as C reads it.
+    unsafe { (&raw const bindings::jiffies).read_volatile() }
+}
+
 /// What debugfs shows.
 #[derive(Clone, Copy)]
 #[repr(u32)]

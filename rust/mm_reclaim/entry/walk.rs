@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 
-//! The entry points of walks, and of soft limits, which choose whom reclaim visits.
+//! The entry points of walks, and of priorities and soft limits, which choose whom reclaim visits.
 //!
-//! Nothing is decided here: pointers become types, and what a walk arrived at becomes a pointer.
+//! Nothing is decided here: pointers become types, numbers priorities, and what a walk arrived at
+//! becomes a pointer.
 
 use core::ptr;
 use kernel::{
@@ -266,6 +267,118 @@ pub(crate) unsafe extern "C" fn mem_cgroup_iter_break(
     if let Some(root) = unsafe { top(root) } {
         // SAFETY: The caller gives `prev` back.
         unsafe { iter_put(root, prev) };
+    }
+}
+
+mod priority {
+    use super::*;
+    use crate::priority::{
+        self,
+        HasPriority,
+        Priority,
+        Turn,
+        Value, //
+    };
+
+    /// Gives a memcg a value, or takes it away if `value` is no priority; it counts only while the
+    /// memcg is active if `while_active` says so. May sleep.
+    ///
+    /// # Safety
+    ///
+    /// `memcg` must be valid, and so must be the memcgs below it while RCU is held. The caller must
+    /// hold `memcg_priority_mutex`.
+    #[export]
+    pub(crate) unsafe extern "C" fn memcg_priority_set(
+        memcg: *mut mem_cgroup,
+        value: c_int,
+        while_active: bool,
+    ) {
+        let value = Priority::new(value).map(|priority| Value {
+            priority,
+            while_active,
+        });
+
+        // SAFETY: The caller vouches for the memcg.
+        priority::set(unsafe { MemCgroup::from_raw(memcg) }, value);
+    }
+
+    /// Brings up to date what a memcg gets from the values above it. May sleep.
+    ///
+    /// # Safety
+    ///
+    /// As for [`memcg_priority_set`].
+    #[export]
+    pub(crate) unsafe extern "C" fn memcg_priority_update(memcg: *mut mem_cgroup) {
+        // SAFETY: The caller vouches for the memcg.
+        priority::update(unsafe { MemCgroup::from_raw(memcg) });
+    }
+
+    /// Returns the value of a memcg, or `MEMCG_PRIORITY_UNSET`; and in `while_active` whether it
+    /// counts only while the memcg is active. Does not sleep.
+    ///
+    /// # Safety
+    ///
+    /// `memcg` must be valid, and `while_active` valid and used by nobody else.
+    #[export]
+    pub(crate) unsafe extern "C" fn memcg_priority_get(
+        memcg: *mut mem_cgroup,
+        while_active: *mut bool,
+    ) -> c_int {
+        // SAFETY: The caller vouches for the memcg.
+        let value = unsafe { MemCgroup::from_raw(memcg) }.priority().value();
+
+        // SAFETY: The caller vouches for the pointer.
+        unsafe { *while_active = value.is_some_and(|value| value.while_active) };
+        value.map_or(bindings::MEMCG_PRIORITY_UNSET, |value| value.priority.get())
+    }
+
+    /// Returns the priority that counts for a memcg right now. Does not sleep.
+    ///
+    /// # Safety
+    ///
+    /// `memcg` must be valid.
+    #[export]
+    pub(crate) unsafe extern "C" fn memcg_priority_effective(memcg: *mut mem_cgroup) -> c_int {
+        // SAFETY: The caller vouches for the memcg.
+        priority::effective(unsafe { MemCgroup::from_raw(memcg) }).get()
+    }
+
+    /// Returns the priority with which global reclaim, which has `priority`, scans a memcg with so
+    /// many pages, or `MEMCG_PRIORITY_PASS` if it passes over it; and in `owed` what others have
+    /// to give for it. Does not sleep.
+    ///
+    /// # Safety
+    ///
+    /// `memcg` must be valid, and `owed` valid and used by nobody else.
+    #[export]
+    pub(crate) unsafe extern "C" fn memcg_priority_turn(
+        memcg: *mut mem_cgroup,
+        priority: c_int,
+        size: usize,
+        owed: *mut usize,
+    ) -> c_int {
+        // SAFETY: The caller vouches for the memcg.
+        let group = priority::effective(unsafe { MemCgroup::from_raw(memcg) });
+        // SAFETY: The caller vouches for the pointer.
+        let owed = unsafe { &mut *owed };
+        let turn;
+
+        (turn, *owed) = priority::settle(priority, group, size, *owed);
+        match turn {
+            Turn::Pass => bindings::MEMCG_PRIORITY_PASS,
+            Turn::Scan(priority) => priority,
+        }
+    }
+
+    /// Notes that a memcg faults. For any context.
+    ///
+    /// # Safety
+    ///
+    /// `memcg` must be valid.
+    #[export]
+    pub(crate) unsafe extern "C" fn memcg_priority_active(memcg: *mut mem_cgroup) {
+        // SAFETY: The caller vouches for the memcg.
+        priority::note_fault(unsafe { MemCgroup::from_raw(memcg) });
     }
 }
 

@@ -23,6 +23,8 @@ pub type gfp_t = u32;
 
 /// `DEF_PRIORITY` of `mm/internal.h`.
 pub const DEF_PRIORITY: u32 = 12;
+/// The time, which stands still.
+pub static jiffies: usize = 0;
 /// As many nodes as there can be.
 pub const MAX_NUMNODES: u32 = 4;
 /// Ids of memcgs. Fewer than in the kernel: a search through more words, which are zero, has nothing
