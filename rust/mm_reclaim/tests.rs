@@ -13,6 +13,7 @@ mod id_table;
 mod iter;
 mod map;
 mod memcg_bitmap;
+mod priority;
 mod random;
 #[cfg(CONFIG_MEMCG_V1)]
 mod soft_limit;

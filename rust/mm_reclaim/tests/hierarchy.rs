@@ -45,7 +45,8 @@ use crate::{
     memcg_bitmap::{
         HasMemcgId,
         MemcgId, //
-    }, //
+    },
+    priority::PriorityState, //
 };
 #[cfg(CONFIG_MEMCG_V1)]
 use crate::{
@@ -83,6 +84,7 @@ pub(super) struct TestGroup {
     #[cfg(CONFIG_MEMCG_V1)]
     pub(super) exceeds: Cell<bool>,
     pub(super) stats: TestStats,
+    pub(super) priority: PriorityState,
 }
 
 impl TestGroup {
@@ -252,6 +254,7 @@ pub(super) fn build(depths: &[usize]) -> Result<KVec<TestGroup>> {
             #[cfg(CONFIG_MEMCG_V1)]
             exceeds: Cell::new(false),
             stats: TestStats::new(at),
+            priority: PriorityState::new(),
         };
         // Another test may have left it there.
         #[cfg(CONFIG_MEMCG_V1)]
