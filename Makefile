@@ -72,7 +72,7 @@ bench-profile: deps kernels ## count instructions of hot paths, and of RCU secti
 debug-kernel: tree
 	@scripts/kernels failinject
 
-boots: deps kernels $(if $(filter others,$(PART)),,debug-kernel) ## boot the Rust kernel in each way in which it must work
+boots: deps kernels $(if $(filter others,$(PART)),,debug-kernel) ## boot the Rust kernel in each way in which it must work; QUICK=1 is short
 	@tests/run boots $(addprefix --part ,$(PART))
 
 failinject: deps debug-kernel ## let each allocation fail once; QUICK=1 is short

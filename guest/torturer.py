@@ -14,7 +14,7 @@ import signal
 import time
 import traceback
 
-from guest import balance, init
+from guest import balance, init, priorities
 from guest.groups import MIB, stat
 from guest.init import CGROUPS, LIBC, STATS, Failed, checked
 
@@ -39,15 +39,16 @@ STEPS = {"create": 8, "remove": 6, "files": 6, "look": 8, "delete": 3,
          "mount": 7, "unmount": 5, "move": 4, "end": 2, "limit": 3, "unlimit": 2,
          "soften": 3, "reclaim": 1, "kill": 1, "memory": 2, "drop": 1,
          "brink": 6, "exceed": 1, "hotplug": 2, "swap": 2, "unswap": 2, "knob": 2, "debugfs": 2,
-         "pin": 8, "unpin": 4, "drained": 1}
+         "pin": 8, "unpin": 4, "drained": 1, "prioritize": 6, "overridden": 1}
 # What would only be repeated by others.
-FIRST_ONLY = ("hotplug", "swap", "unswap", "brink", "exceed", "knob", "drained")
+FIRST_ONLY = ("hotplug", "swap", "unswap", "brink", "exceed", "knob", "drained",
+              "overridden")
 # Not there in one of the versions of cgroups.
 NOT_IN = {"v1": ("kill",), "v2": ("soften", "exceed")}
 # How many durations it may take until each step was done.
 MOST_DURATIONS = 5
 # What the C implementation does not have.
-OURS_ONLY = ("knob", "debugfs", "drained")
+OURS_ONLY = ("knob", "debugfs", "drained", "prioritize", "overridden")
 
 
 def steps_of(version, ours):
@@ -372,6 +373,22 @@ class Torturer:
         passes = stat("excess_passes")
         self.take_in("exceed", self.eater, lambda: eat_all(4 * MIB))
         return not self.ours or stat("excess_passes") > passes
+
+    def prioritize(self):
+        value = self.random.choice(("default", "0", "6", "12", "3 active", "9 active"))
+        init.write(f"{self.any_group()}/{priorities.KNOB}", value)
+        return True
+
+    def overridden(self):
+        """Everybody is spared, and the machine is short of memory: it is done when somebody
+        was taken from all the same, or passed over."""
+        init.write(f"{self.top}/{priorities.KNOB}", "0")
+        before = self.passed_over()
+        self.take_in("overridden", self.eater, lambda: eat_all(4 * MIB))
+        return self.passed_over() > before
+
+    def passed_over(self):
+        return sum(priorities.counter_at(self.top, name) for name in ("skipped", "override"))
 
     # ---- the machine
 

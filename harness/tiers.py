@@ -64,8 +64,8 @@ CI = (
     guests("bench-softlimit", "QUICK=1", on=BENCH),
     guests("bench-untrusted", "QUICK=1", on=BENCH),
     guests("bench-dying", "QUICK=1", on=BENCH),
-    guests("boots", "PART=others", on=BENCH),
-    guests("boots", "PART=debug", on=DEBUG),
+    guests("boots", "PART=others", "QUICK=1", on=BENCH),
+    guests("boots", "PART=debug", "QUICK=1", on=DEBUG),
     guests("failinject", "QUICK=1", on=DEBUG),
     # These run the torture test, and the suites with sanitizers.
     guests("sanitize", "KERNELS=debug", "QUICK=1", "DURATION=160",

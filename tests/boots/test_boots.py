@@ -8,8 +8,9 @@ from collections.abc import Callable
 import pytest
 
 from bench.scale import IDLE_CALLS
-from harness import arms, initramfs, kernels, python_guest, qemu, soft_limit_guest
-from harness.common import Unexpected, expect
+from harness import (
+    arms, initramfs, kernels, priority_guest, python_guest, qemu, soft_limit_guest)
+from harness.common import QUICK, Unexpected, expect
 from harness.stats import calls
 
 N = 100
@@ -34,6 +35,8 @@ class Boot:
     initramfs: Callable = build_once
     disks: Callable = tuple
     timeout: int = None
+    # Whether QUICK=1 leaves it out: it takes minutes.
+    is_long: bool = False
     # A kernel that does the same first, and with whose result this one's is
     # compared.
     against: str = ""
@@ -161,6 +164,14 @@ def soft_limit(name, *workload, variant=DEBUG, memory=1280, **more):
                 disks=soft_limit_guest.disks, timeout=300, **more)
 
 
+def priorities(name, *checks, v1=False, lru="classic", variant=DEBUG, **more):
+    """The guest fails if one of its checks does."""
+    return Boot(f"priorities: {name}, cgroup v{2 - v1}, {lru}", variant,
+                workload=(*(("--v1",) if v1 else ()), "--lru", lru, *checks), memory=1280,
+                cgroup="v1" if v1 else "v2", initramfs=priority_guest.build_checks,
+                disks=priority_guest.checked_disks, timeout=900, **more)
+
+
 # What reclaim may take longer than on stock because of groups in excess.
 MOST_SCANNED = 1.5
 
@@ -255,6 +266,14 @@ BOOTS = (
                    "mglru", "rescue"),
     soft_limit("groups come and go", "come_and_go"),
     soft_limit("groups come and go, MGLRU", "--lru", "mglru", "come_and_go"),
+    priorities("their files", "files"),
+    priorities("their files", "files", v1=True, is_long=True),
+    priorities("from whom reclaim takes", "taken", lru="mglru", is_long=True),
+    priorities("from whom reclaim takes", "taken", v1=True, is_long=True),
+    priorities("whom reclaim spares", "basic", variant="rust"),
+    priorities("from whom reclaim takes", "taken", variant="rust", is_long=True),
+    priorities("from whom reclaim takes", "taken", v1=True, lru="mglru", variant="rust",
+               is_long=True),
 )
 
 
@@ -265,7 +284,8 @@ def add_options(parser):
 
 def cases(options):
     return {boot.name: boot for boot in BOOTS
-            if not options.part or (boot.variant == DEBUG) == (options.part == DEBUG)}
+            if not (QUICK and boot.is_long) and
+            (not options.part or (boot.variant == DEBUG) == (options.part == DEBUG))}
 
 
 def run(boot, variant, step):

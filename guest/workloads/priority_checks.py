@@ -1,0 +1,475 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0
+"""The first process of a guest that checks priorities between cgroups: their files, and from
+whom reclaim takes. The disks are those of guest/memory.py."""
+
+import errno
+import itertools
+import os
+import time
+
+from guest import init
+from guest.groups import (
+    MIB, TRACING, Group, Process, check, clock, drop_caches, expect_refused, memory,
+    mount_tracing, oom_kills, stat, wait_until, was_told)
+from guest.init import CGROUPS
+from guest.memory import (
+    DISK, LRU_GEN, SWAP, Count, available, eat, lost, pin, read_part, use)
+from guest.priorities import (
+    DEFAULT, EFFECTIVE, KNOB, counter, effective, parent_group, prioritize)
+
+CLONE_NEWNS, CLONE_NEWCGROUP, MS_REMOUNT = 0x00020000, 0x02000000, 32
+OVERRIDE = f"{TRACING}/events/vmscan/mm_vmscan_memcg_priority_override"
+WORST = 12
+NUMBERS = "memcgs_with_priority"
+# A user that owns nothing yet.
+NOBODY = 65534
+# In seconds: longer than a group is active after a fault.
+IDLE = 1.5
+
+
+def part():
+    """What each group has in the page cache, in bytes."""
+    return memory() * 15 // 100 // MIB * MIB
+
+
+def mib(sizes):
+    return ", ".join(f"{size // MIB} MiB" for size in sizes)
+
+
+# ---- files
+
+def knob(_options):
+    """Good and bad input."""
+    group = Group("g")
+    path = f"{group.path}/{KNOB}"
+    check(group.read(KNOB) == DEFAULT and effective(group) == WORST, "a group begins with a value")
+    for text, shown, number in (("0", "0", 0), ("12", "12", 12), (" 7 ", "7", 7),
+                                ("6 active", "6 active", 6), ("3\tactive", "3 active", 3),
+                                ("default", DEFAULT, WORST), ("5", "5", 5)):
+        group.write(KNOB, text)
+        check((group.read(KNOB), effective(group)) == (shown, number),
+              f"{text!r} reads as {group.read(KNOB)!r}, and has {effective(group)}")
+        check(stat(NUMBERS) == (shown != DEFAULT), f"{stat(NUMBERS)} groups have a value")
+    for text in ("", "x", "-0", "-1", "13", "5 6", "5 idle", "active", "default active",
+                 "5 active active", "0x5", "1.5", "4294967297"):
+        expect_refused(path, f"{text}\n",
+                       errno.ERANGE if text == "4294967297" else errno.EINVAL)
+    check((group.read(KNOB), effective(group)) == ("5", 5), "bad input changes the value")
+    expect_refused(f"{group.path}/{EFFECTIVE}", "5", errno.EINVAL)
+    for name in (KNOB, EFFECTIVE):
+        check(not os.path.exists(f"{CGROUPS}/{name}"), f"the root has {name}")
+    group.remove()
+    wait_until(lambda: not stat(NUMBERS), "a removed group has a value")
+
+
+def hierarchy(_options):
+    """What is unset is transparent, what is set bounds; also for groups that come later."""
+    top = parent_group("top")
+    middle = parent_group("middle", top)
+    pod = Group("pod", parent=middle)
+
+    def expect_all(*numbers):
+        found = [effective(group) for group in (top, middle, pod)]
+        check(found == list(numbers), f"found {found}, not {list(numbers)}")
+
+    expect_all(12, 12, 12)
+    prioritize(pod, "6")
+    expect_all(12, 12, 6)
+    prioritize(top, "10")
+    expect_all(10, 10, 10)
+    prioritize(middle, "3")
+    expect_all(10, 10, 10)
+    prioritize(top, "0")
+    expect_all(0, 3, 6)
+    later = Group("later", parent=middle)
+    check(effective(later) == 3, f"a later one has {effective(later)}")
+    middle.write(KNOB, DEFAULT)
+    expect_all(0, 0, 6)
+    top.write(KNOB, DEFAULT)
+    expect_all(12, 12, 6)
+    check(effective(later) == 12, "a later one keeps what it had")
+    for group in (later, pod, middle, top):
+        group.remove()
+    wait_until(lambda: not stat(NUMBERS), "a removed group has a value")
+
+
+def delegated(options):
+    """A container that owns its groups, and makes others below them, can't write values: one
+    that spares nothing neither, as it is for all that a key is on then."""
+    for number in (DEFAULT, "12", "9"):
+        top = parent_group("top")
+        prioritize(top, number)
+        given = parent_group("given", top)
+        for name in (*os.listdir(given.path), ""):
+            os.chown(f"{given.path}/{name}", NOBODY, NOBODY)
+        for text, error in Process(None, helps_itself, (given.path,)).result()["errors"].items():
+            check(error == errno.EPERM, f"below {number}, {text!r} is answered with {error}")
+        check(stat(NUMBERS) == (number != DEFAULT), f"{stat(NUMBERS)} groups have a value")
+        own = int(init.read(f"{given.path}/own/{EFFECTIVE}"))
+        check(own == (WORST if number == DEFAULT else int(number)), f"it gets {own}")
+        os.rmdir(f"{given.path}/own")
+        given.remove()
+        top.remove()
+
+    delegate = "/sys/kernel/cgroup/delegate"
+    if os.path.exists(delegate):
+        check(KNOB not in init.read(delegate).split(), "the file is delegated")
+    # For whoever may write, what is above holds.
+    top = parent_group("top")
+    prioritize(top, "9")
+    mine = Group("mine", parent=top)
+    prioritize(mine, "0")
+    check(effective(mine) == 9, f"it gets {effective(mine)}")
+    if not options.v1:
+        init.checked(init.LIBC.mount(b"cgroup2", CGROUPS.encode(), b"cgroup2", MS_REMOUNT,
+                                     b"nsdelegate"), "remount")
+        own = mine.run(in_namespace)
+        check(own["refused"] == errno.EPERM, f"in a cgroup namespace: {own}")
+    mine.remove()
+    top.remove()
+
+
+def helps_itself(_hears, path):
+    """Tries to set values in a group that it owns, and in one that it makes below that."""
+    os.setuid(NOBODY)
+    os.mkdir(f"{path}/own")
+    found = {}
+    for group, text in itertools.product((path, f"{path}/own"),
+                                         ("0", "9", "9 active", "12", DEFAULT, "x")):
+        try:
+            init.write(f"{group}/{KNOB}", text)
+            found[f"{text} in {group}"] = 0
+        except OSError as error:
+            found[f"{text} in {group}"] = error.errno
+    return {"errors": found}
+
+
+def in_namespace(_hears):
+    """Tries to set the value of the group that is the root of a new cgroup namespace."""
+    init.checked(init.LIBC.unshare(CLONE_NEWCGROUP | CLONE_NEWNS), "unshare")
+    init.mount("cgroup2", "/tmp/inside")
+    try:
+        init.write(f"/tmp/inside/{KNOB}", "0")
+    except OSError as error:
+        return {"refused": error.errno}
+    return {"refused": 0}
+
+
+# ---- from whom reclaim takes
+
+class Cold:
+    """Groups with cold page cache, and a process that wants as much as one has."""
+
+    def __init__(self, *values, parent=None):
+        drop_caches()
+        self.size = part()
+        self.groups = [Group(f"cold{i}", parent=parent) for i in range(len(values))]
+        for i, (group, value) in enumerate(zip(self.groups, values)):
+            prioritize(group, value)
+            group.run(read_part, i * self.size, self.size)
+        self.kills = oom_kills()
+
+    def starve(self, parts=0.75):
+        """What each of them lost to a process that wants so many parts more than there is, and
+        whose own memory can't be taken instead."""
+        hungry = Group("hungry")
+        wanted = available() + int(self.size * parts)
+        found = lost(self.groups, lambda: hungry.run(lambda _: eat(None, wanted, 0, True)))
+        hungry.remove()
+        check(oom_kills() == self.kills, "a process was killed")
+        return found
+
+    def counters(self, name):
+        return [counter(group, name) for group in self.groups]
+
+    def remove(self):
+        for group in self.groups:
+            group.remove()
+
+
+def expect_spared(first, other, size):
+    """The same bound tells the two apart where nobody has a value, see nobody()."""
+    check(other > size // 2 and first < other // 4,
+          f"{mib((first,))} come from the one with a value, {mib((other,))} from the other one")
+
+
+def nobody(_options):
+    """Nobody has a value: both lose, and nothing is counted."""
+    cold = Cold(DEFAULT, DEFAULT)
+    first, other = cold.starve()
+    check(first > other // 4 and other > first // 4, f"both lose {mib((first, other))}")
+    check(not any(cold.counters("skipped") + cold.counters("override")), "something is counted")
+    cold.remove()
+
+
+def by_value(_options):
+    for value in ("0", "6"):
+        cold = Cold(value, DEFAULT)
+        expect_spared(*cold.starve(), cold.size)
+        skipped = cold.counters("skipped")
+        check(skipped[0] and not skipped[1], f"skipped: {skipped}")
+        cold.remove()
+
+
+def nothing_else(_options):
+    """What only those have who are spared is taken all the same: nobody is killed."""
+    cold = Cold("0", "0")
+    taken = cold.starve(1)
+    check(sum(taken) > cold.size // 2, f"they lost {mib(taken)}")
+    cold.remove()
+
+    group = Group("g")
+    prioritize(group, "0")
+    size = memory() * 5 // 8 // MIB * MIB
+    held = Count()
+    process = group.start(use, size, held, True)
+    wait_until(held.read, "the first one gets no memory")
+    kills = oom_kills()
+    mount_tracing()
+    init.write(f"{OVERRIDE}/enable", "1")
+    # There is swap for what it has, and nothing else that can be taken.
+    other = Group("other")
+    other.run(lambda _: eat(None, memory() // 2, 0, True))
+    other.remove()
+    init.write(f"{OVERRIDE}/enable", "0")
+    check(oom_kills() == kills, "a process was killed")
+    trace = init.read(f"{TRACING}/trace").splitlines()
+    check(counter(group, "override"), f"no override is counted, {counter(group, 'skipped')} times "
+          "skipped")
+    seen = [line for line in trace if line.endswith(f"memcg_id={os.stat(group.path).st_ino}")]
+    check(seen and "mm_vmscan_memcg_priority_override" in seen[0],
+          f"the trace has {seen[:1]} of the override, and ends with {trace[-1:]}")
+    check(any(line.split()[0].startswith("kswapd") for line in seen),
+          f"kswapd gives up before values: of {len(seen)} lines {seen[:1]}")
+    process.result()
+    group.remove()
+
+
+def by_own_limit(options):
+    """Limits of a group, and memory.high, take from it whatever its value."""
+    names = ("memory.limit_in_bytes",) if options.v1 else ("memory.high", "memory.max")
+    for name in names:
+        group = Group("g")
+        prioritize(group, "0")
+        group.write(name, str(part() // 4))
+        group.run(read_part, 0, part())
+        check(group.usage() <= part() // 4 + 8 * MIB, f"{name}: it has {mib((group.usage(),))}")
+        check(not counter(group, "skipped"), f"{name}: it was skipped")
+        group.remove()
+
+
+def by_own_file(options):
+    """So do the files that ask for it."""
+    cold = Cold("0")
+    group, = cold.groups
+    if options.v1:
+        group.write("memory.force_empty", "0")
+    else:
+        group.write("memory.reclaim", str(cold.size // 2))
+    check(group.usage() < cold.size * 3 // 4,
+          f"{mib((group.usage(),))} of {mib((cold.size,))} stay")
+    check(not counter(group, "skipped"), "it was skipped")
+    cold.remove()
+
+
+def by_root_file(options):
+    """memory.reclaim of the root honours values."""
+    if options.v1:
+        return
+    cold = Cold("6", DEFAULT)
+    first, other = lost(cold.groups, lambda: init.write(f"{CGROUPS}/memory.reclaim",
+                                                        str(cold.size * 3 // 4)))
+    expect_spared(first, other, cold.size)
+    cold.remove()
+
+
+def by_drop_caches(_options):
+    """Drops what everybody has."""
+    cold = Cold("0")
+    drop_caches()
+    check(cold.groups[0].usage() < cold.size // 4, "it keeps its cache")
+    cold.remove()
+
+
+def only_active(_options):
+    """With `active`, an idle group loses as others do, and one that faults does not."""
+    cold = Cold(DEFAULT, DEFAULT)
+    prioritize(cold.groups[0], "6 active")
+    check(effective(cold.groups[0]) == 6, "a group does not begin as active")
+    time.sleep(IDLE)
+    check(effective(cold.groups[0]) == WORST, "an idle group counts as active")
+    first, other = cold.starve()
+    check(first > other // 4, f"an idle group loses {mib((first,))}, another one {mib((other,))}")
+    cold.remove()
+
+    cold = Cold("6 active", DEFAULT)
+    faults = cold.groups[0].start(fault)
+    time.sleep(IDLE)
+    check(effective(cold.groups[0]) == 6, "a group that faults does not count as active")
+    expect_spared(*cold.starve(), cold.size)
+    faults.result()
+    cold.remove()
+
+
+def fault(hears):
+    """Has page faults until told."""
+    while not was_told(hears, 0.02):
+        eat(None, MIB, 0)
+
+
+def counted(options):
+    """Of a group, and of those that were below it."""
+    top = parent_group("top")
+    cold = Cold("6", DEFAULT, parent=top)
+    cold.starve()
+    skipped = cold.counters("skipped")
+    check(skipped[0] and counter(top, "skipped") == sum(skipped),
+          f"{skipped} in the groups, {counter(top, 'skipped')} above")
+    if options.v1:
+        check(not init.fields(f"{top.path}/memory.stat")["gsp_skipped"],
+              "those below count as its own")
+    cold.remove()
+    check(counter(top, "skipped") == sum(skipped), "what a removed group had is lost")
+    top.remove()
+
+
+def come_and_go(_options):
+    """Groups get values, lose them and are removed while memory is short."""
+    cold = Cold("3", DEFAULT)
+    until = time.monotonic() + 10
+
+    def churn(_hears, number):
+        count = 0
+        while time.monotonic() < until:
+            top = parent_group(f"g{number}")
+            prioritize(top, str(count % 13))
+            below = Group("below", parent=top)
+            prioritize(below, ("0", "6 active", "12")[count % 3])
+            below.run(lambda _: eat(None, 2 * MIB, 0))
+            top.write(KNOB, DEFAULT)
+            below.remove()
+            top.remove()
+            count += 1
+        return {"count": count}
+
+    churning = [Process(None, churn, (i,)) for i in range(2)]
+    while time.monotonic() < until:
+        cold.starve()
+        cold.groups[1].run(read_part, cold.size, cold.size)
+    counts = [process.result()["count"] for process in churning]
+    check(min(counts) > 5, f"only {counts} groups came and went")
+    cold.remove()
+    wait_until(lambda: not stat(NUMBERS), "removed groups have values")
+
+
+# ---- beside other protection
+
+def beside_soft_limit(options):
+    """A group that exceeds its soft limit is spared by its value all the same."""
+    if not options.v1:
+        return
+    init.write("/proc/sys/vm/memcg_soft_limit", "1")
+    cold = Cold("6", DEFAULT)
+    cold.groups[0].limit(0)
+    expect_spared(*cold.starve(), cold.size)
+    cold.remove()
+    # Without a value it comes first.
+    cold = Cold(DEFAULT, DEFAULT, "6")
+    cold.groups[0].limit(0)
+    first, other, third = cold.starve()
+    check(first > cold.size // 2 and max(other, third) < first // 4,
+          f"they lost {mib((first, other, third))}")
+    cold.remove()
+    init.write("/proc/sys/vm/memcg_soft_limit", "0")
+
+
+def beside_low(options):
+    """memory.low holds as long as there is anything else, what a value spares included."""
+    if options.v1:
+        return
+    cold = Cold("6", DEFAULT, DEFAULT)
+    cold.groups[1].write("memory.low", "max")
+    first, low, other = cold.starve()
+    check(other > cold.size // 2 and max(first, low) < other // 4,
+          f"they lost {mib((first, low, other))}")
+    cold.remove()
+
+    # Whoever has both loses no later than one with memory.low alone.
+    cold = Cold("0", DEFAULT)
+    for group in cold.groups:
+        group.write("memory.low", "max")
+    both, low = cold.starve(1)
+    check(both > low // 4, f"of two with memory.low, the one with a value loses {mib((both,))}, "
+          f"the other one {mib((low,))}")
+    cold.remove()
+
+    cold = Cold("0", DEFAULT)
+    cold.groups[1].write("memory.low", "max")
+    first, low = cold.starve(0.5)
+    check(first > cold.size // 4 and low < first // 4,
+          f"a value of 0 keeps all but {mib((first,))}, and memory.low all but {mib((low,))}")
+    cold.remove()
+
+
+def beside_min(options):
+    """memory.min holds, whatever the value of the group or of another one."""
+    if options.v1:
+        return
+    cold = Cold("0", DEFAULT)
+    cold.groups[1].write("memory.min", "max")
+    first, kept = cold.starve(0.5)
+    check(first > cold.size // 4 and kept < 8 * MIB,
+          f"a value of 0 keeps all but {mib((first,))}, and memory.min all but {mib((kept,))}")
+    cold.remove()
+
+
+def beside_pinned(_options):
+    """What reclaim finds elsewhere, and can't have, does not keep it from those it spares."""
+    cold = Cold("0")
+    other = Group("other")
+    keeps = other.start(pin, cold.size, cold.size)
+    wait_until(lambda: other.usage() >= cold.size, "the other one gets no memory")
+    taken, = cold.starve(0.5)
+    check(taken > cold.size // 4, f"{mib((taken,))} come from the one with a value")
+    check(cold.counters("override")[0], "no override is counted")
+    keeps.result()
+    other.remove()
+    cold.remove()
+
+
+FILES = (knob, hierarchy, delegated)
+TAKEN = (nobody, by_value, nothing_else, by_own_limit, by_own_file, by_root_file,
+         by_drop_caches, only_active, counted, come_and_go, beside_soft_limit, beside_low,
+         beside_min, beside_pinned)
+# What takes seconds.
+BASIC = (by_value, by_own_limit, counted)
+CHECKS = {check.__name__: check for check in (*FILES, *TAKEN)}
+GROUPS = {"files": FILES, "taken": TAKEN, "basic": BASIC}
+
+
+def parse(arguments):
+    parser = init.parser()
+    parser.add_argument("--v1", action="store_true")
+    parser.add_argument("--lru", choices=("classic", "mglru"), default="classic")
+    parser.add_argument("checks", choices=(*GROUPS, *CHECKS))
+    return parser.parse_args(arguments)
+
+
+def work(arguments):
+    options = parse(arguments)
+    init.mount_groups(options.v1)
+    init.write(LRU_GEN, "y" if options.lru == "mglru" else "n")
+    init.make_swap(SWAP)
+    passed = {}
+    with open(DISK, "rb", buffering=0):
+        for check_one in GROUPS.get(options.checks) or (CHECKS[options.checks],):
+            start = time.monotonic()
+            print(f"# {check_one.__name__}", flush=True)
+            check_one(options)
+            passed[check_one.__name__] = round(time.monotonic() - start, 1)
+    return {"cgroup": "v1" if options.v1 else "v2", "lru": options.lru, "passed": passed,
+            "oom_kills": oom_kills(), "clock": clock()}
+
+
+init.main(work)
