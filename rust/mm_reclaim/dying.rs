@@ -33,11 +33,7 @@ use kernel::{
 use crate::{
     iter::{
         self,
-        Alone,
-        Cookie,
-        Group,
-        PreOrder,
-        Verdict, //
+        Group, //
     },
     sys::cond_resched, //
 };
@@ -253,18 +249,6 @@ fn redirect<T: HasStats>(group: &T) {
         return;
     }
     if let Some(target) = Target::above(group) {
-        let send = |below: &T| {
-            below.redirect_stats(&target);
-            Verdict::Skip
-        };
-
-        iter::next(
-            group,
-            None,
-            None::<Cookie<'_, Alone>>,
-            PreOrder,
-            send,
-            cond_resched,
-        );
+        iter::for_each(group, |below| below.redirect_stats(&target), cond_resched);
     }
 }

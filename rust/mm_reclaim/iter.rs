@@ -203,6 +203,24 @@ pub(crate) fn next<T: Group, P: SharedPosition<T>>(
     }
 }
 
+/// Calls a function with a group and each one below it, parents first, under RCU. They may be
+/// dying. `visit` must not sleep; `pause` is called as in [`next`].
+pub(crate) fn for_each<T: Group>(root: &T, mut visit: impl FnMut(&T), pause: impl FnMut()) {
+    let visit = |group: &T| {
+        visit(group);
+        Verdict::Skip
+    };
+
+    next(
+        root,
+        None,
+        None::<Cookie<'_, Alone>>,
+        PreOrder,
+        visit,
+        pause,
+    );
+}
+
 /// Goes on with a walk in one RCU read-side critical section. Breaks with the group at which it
 /// arrived, or none at the end of the round; or else continues: from there, or from the position.
 #[inline(always)]

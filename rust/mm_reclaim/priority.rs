@@ -27,11 +27,7 @@ use kernel::{
 use crate::{
     iter::{
         self,
-        Alone,
-        Cookie,
-        Group,
-        PreOrder,
-        Verdict, //
+        Group, //
     },
     layout::{
         mirrors,
@@ -244,20 +240,8 @@ pub(crate) fn set<G: HasPriority>(group: &G, value: Option<Value>) {
 ///
 /// Must be called, as [`set`] is, when a group becomes visible to others.
 pub(crate) fn update<G: HasPriority>(group: &G) {
-    let update = |below: &G| {
-        update_one(below);
-        Verdict::Skip
-    };
-
     // Parents come before their children, and what a child that appears later gets is not missed.
-    iter::next(
-        group,
-        None,
-        None::<Cookie<'_, Alone>>,
-        PreOrder,
-        update,
-        cond_resched,
-    );
+    iter::for_each(group, update_one, cond_resched);
 }
 
 fn update_one<G: HasPriority>(group: &G) {
