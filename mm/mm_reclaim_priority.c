@@ -9,9 +9,12 @@
 #include <linux/kernel.h>
 #include <linux/kstrtox.h>
 #include <linux/memcontrol.h>
+#include <linux/mmzone.h>
 #include <linux/mutex.h>
+#include <linux/nodemask.h>
 #include <linux/seq_buf.h>
 #include <linux/seq_file.h>
+#include <linux/slab.h>
 #include <linux/string.h>
 
 #include "mm_reclaim_priority.h"
@@ -22,6 +25,16 @@
  */
 DEFINE_STATIC_KEY_DEFERRED_FALSE(memcg_priority_key, HZ);
 DEFINE_STATIC_KEY_DEFERRED_FALSE(memcg_priority_active_key, HZ);
+
+/*
+ * Where walks of all memcgs are that others share, on a node, by priority of reclaim.
+ * Those who reclaim on different nodes don't take cache lines from each other.
+ */
+struct memcg_priority_iters {
+	struct mem_cgroup_reclaim_iter iter[DEF_PRIORITY + 1];
+} ____cacheline_aligned_in_smp;
+
+static struct memcg_priority_iters *priority_iters __ro_after_init;
 
 /* For changes of values, and of what is granted by them, in all memcgs. */
 static DEFINE_MUTEX(memcg_priority_mutex);
@@ -114,6 +127,46 @@ void memcg_priority_count(struct mem_cgroup *memcg, enum memcg_priority_event ev
 	atomic64_inc(&memcg->priority_events.local[event]);
 	for (; memcg; memcg = parent_mem_cgroup(memcg))
 		atomic64_inc(&memcg->priority_events.total[event]);
+}
+
+/**
+ * memcg_priority_iter - find where walks with one priority are
+ * @nid: the node from which they reclaim
+ * @priority: the priority of reclaim, up to DEF_PRIORITY
+ *
+ * Context: Any.
+ * Return: the position that they share, for struct mem_cgroup_reclaim_cookie; NULL,
+ * for that of the root memcg, if there was no memory for others at boot.
+ */
+struct mem_cgroup_reclaim_iter *memcg_priority_iter(int nid, int priority)
+{
+	return priority_iters ? &priority_iters[nid].iter[priority] : NULL;
+}
+
+/**
+ * memcg_priority_invalidate_iters - have walks begin anew that are at a memcg
+ * @dead_memcg: a memcg without references, before the grace period that ends it
+ *
+ * Walks that got to the memcg had a reference on it: what they stored is seen here.
+ *
+ * Context: Any.
+ */
+void memcg_priority_invalidate_iters(struct mem_cgroup *dead_memcg)
+{
+	int nid, priority;
+
+	if (!priority_iters)
+		return;
+
+	for_each_node(nid) {
+		for (priority = 0; priority <= DEF_PRIORITY; priority++) {
+			struct mem_cgroup **position = &priority_iters[nid].iter[priority].position;
+
+			/* Nobody else's cache line is taken for nothing. */
+			if (READ_ONCE(*position) == dead_memcg)
+				cmpxchg(position, dead_memcg, NULL);
+		}
+	}
 }
 
 static const char *const memcg_priority_event_names[] = {
@@ -247,6 +300,7 @@ static int __init memcg_priority_init(void)
 	if (mem_cgroup_disabled())
 		return 0;
 
+	priority_iters = kcalloc(nr_node_ids, sizeof(*priority_iters), GFP_KERNEL);
 	WARN_ON(cgroup_add_dfl_cftypes(&memory_cgrp_subsys, memcg_priority_files[0]));
 #ifdef CONFIG_MEMCG_V1
 	WARN_ON(cgroup_add_legacy_cftypes(&memory_cgrp_subsys,

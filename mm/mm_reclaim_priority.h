@@ -58,6 +58,8 @@ int memcg_nr_priorities(void);
 void memcg_priority_online(struct mem_cgroup *memcg);
 void memcg_priority_reset(struct mem_cgroup *memcg);
 void memcg_priority_count(struct mem_cgroup *memcg, enum memcg_priority_event event);
+struct mem_cgroup_reclaim_iter *memcg_priority_iter(int nid, int priority);
+void memcg_priority_invalidate_iters(struct mem_cgroup *dead_memcg);
 void memcg_priority_stat_format(struct mem_cgroup *memcg, struct seq_buf *s);
 void memcg1_priority_stat_format(struct mem_cgroup *memcg, struct seq_buf *s);
 
@@ -82,6 +84,10 @@ static inline void memcg_priority_online(struct mem_cgroup *memcg)
 }
 
 static inline void memcg_priority_reset(struct mem_cgroup *memcg)
+{
+}
+
+static inline void memcg_priority_invalidate_iters(struct mem_cgroup *dead_memcg)
 {
 }
 

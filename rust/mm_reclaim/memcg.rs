@@ -186,6 +186,24 @@ impl MemCgroup {
         }
     }
 
+    /// Returns a position at which another walk is than that of [`reclaim_iter`](Self::reclaim_iter).
+    ///
+    /// # Safety
+    ///
+    /// `position` must stay valid, be used for walks that begin with this memcg only, and be taken
+    /// back from memcgs that go as that one is.
+    pub(crate) unsafe fn other_iter(
+        &self,
+        position: NonNull<bindings::mem_cgroup_reclaim_iter>,
+    ) -> ReclaimIter<'_> {
+        // INVARIANT: The caller vouches for the position, and what is in it.
+        ReclaimIter {
+            root: self,
+            // SAFETY: The caller keeps it valid.
+            position: unsafe { &*cast_field(position.as_ptr()) },
+        }
+    }
+
     /// Returns the position of the walk in which reclaimers of the memcg on `node` visit groups in
     /// excess only.
     ///
@@ -539,8 +557,8 @@ mirrors!(Position is bindings::mem_cgroup_reclaim_iter {
 ///
 /// - `position` is one of those of `root`.
 /// - The memcg in it is null, `root`, or one below `root` that is freed only a grace period after
-///   it was taken back: `invalidate_reclaim_iterators()` does so, in all ancestors, when the last
-///   reference on it is gone.
+///   it was taken back: `invalidate_reclaim_iterators()` does so, in all ancestors and in what the
+///   root memcg has by priority, when the last reference on it is gone.
 pub(crate) struct ReclaimIter<'a> {
     root: &'a MemCgroup,
     position: &'a Position,

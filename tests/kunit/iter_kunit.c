@@ -7,6 +7,7 @@
 #include <linux/mmzone.h>
 #include <linux/nodemask.h>
 
+#include "../../mm_reclaim_priority.h"
 #include "memcg_fixture.h"
 #include "race.h"
 
@@ -264,6 +265,102 @@ static void iter_cookie_group_goes(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, iter_find(tree, memcg), i);
 	}
 	KUNIT_EXPECT_NULL(test, mem_cgroup_iter(root, memcg, &cookie));
+}
+
+/* A group with something charged, so that a walk visits it */
+static struct test_group *iter_group_charged(struct kunit *test, struct test_group *parent,
+					     const char *name)
+{
+	struct test_group *group = test_group_new(test, parent, name);
+
+	page_counter_charge(&group->memcg->memory, 1);
+	return group;
+}
+
+/* Walk on until @memcg, or to the end. */
+static struct mem_cgroup *iter_charged_until(struct mem_cgroup *memcg,
+					     struct mem_cgroup_reclaim_cookie *cookie)
+{
+	struct mem_cgroup *found = NULL;
+
+	do {
+		found = mem_cgroup_iter_charged(NULL, found, cookie);
+	} while (found && found != memcg);
+
+	return found;
+}
+
+/* Walks with other priorities don't move that of one, and nor do those without. */
+static void iter_cookie_by_priority(struct kunit *test)
+{
+	struct mem_cgroup_reclaim_cookie plain = {
+		.pgdat = NODE_DATA(first_online_node),
+	};
+	struct mem_cgroup_reclaim_cookie four = plain, twelve = plain;
+	struct test_group *top = test_group_top(test);
+	struct test_group *a = iter_group_charged(test, top, "a");
+	struct test_group *b = iter_group_charged(test, top, "b");
+	struct mem_cgroup *memcg;
+
+	four.iter = memcg_priority_iter(first_online_node, 4);
+	twelve.iter = memcg_priority_iter(first_online_node, DEF_PRIORITY);
+	KUNIT_ASSERT_NOT_NULL(test, four.iter);
+	KUNIT_ASSERT_NOT_NULL(test, twelve.iter);
+	KUNIT_ASSERT_PTR_NE(test, four.iter, twelve.iter);
+
+	/* From wherever they are, to their ends. */
+	KUNIT_EXPECT_NULL(test, iter_charged_until(NULL, &four));
+	KUNIT_EXPECT_NULL(test, iter_charged_until(NULL, &twelve));
+
+	memcg = iter_charged_until(a->memcg, &four);
+	KUNIT_EXPECT_PTR_EQ(test, memcg, a->memcg);
+	mem_cgroup_iter_break(NULL, memcg);
+	KUNIT_EXPECT_NULL(test, iter_charged_until(NULL, &twelve));
+	KUNIT_EXPECT_NULL(test, iter_charged_until(NULL, &plain));
+
+	memcg = mem_cgroup_iter_charged(NULL, NULL, &four);
+	KUNIT_EXPECT_PTR_EQ(test, memcg, b->memcg);
+	mem_cgroup_iter_break(NULL, memcg);
+	memcg = mem_cgroup_iter_charged(NULL, NULL, &twelve);
+	KUNIT_EXPECT_PTR_EQ(test, memcg, root_mem_cgroup);
+	mem_cgroup_iter_break(NULL, memcg);
+
+	page_counter_uncharge(&b->memcg->memory, 1);
+	page_counter_uncharge(&a->memcg->memory, 1);
+}
+
+/* These positions are no references, either. */
+static void iter_by_priority_group_goes(struct kunit *test)
+{
+	int nid = first_online_node, priority;
+	struct test_group *top = test_group_top(test);
+	struct mem_cgroup *memcg;
+	struct test_group gone;
+
+	KUNIT_ASSERT_EQ(test, test_group_make(top, "gone", true, &gone), 0);
+	page_counter_charge(&gone.memcg->memory, 1);
+	for (priority = 0; priority <= DEF_PRIORITY; priority++) {
+		struct mem_cgroup_reclaim_cookie cookie = {
+			.pgdat = NODE_DATA(nid),
+			.iter = memcg_priority_iter(nid, priority),
+		};
+
+		KUNIT_ASSERT_NOT_NULL(test, cookie.iter);
+		KUNIT_EXPECT_NULL(test, iter_charged_until(NULL, &cookie));
+		memcg = iter_charged_until(gone.memcg, &cookie);
+		KUNIT_EXPECT_PTR_EQ(test, memcg, gone.memcg);
+		mem_cgroup_iter_break(NULL, memcg);
+		KUNIT_EXPECT_PTR_EQ(test, READ_ONCE(cookie.iter->position), gone.memcg);
+	}
+
+	page_counter_uncharge(&gone.memcg->memory, 1);
+	KUNIT_EXPECT_EQ(test, test_group_rmdir(&gone), 0);
+	test_group_put(&gone);
+	KUNIT_EXPECT_TRUE(test, test_group_wait_released(top));
+	rcu_barrier();
+
+	for (priority = 0; priority <= DEF_PRIORITY; priority++)
+		KUNIT_EXPECT_NULL(test, READ_ONCE(memcg_priority_iter(nid, priority)->position));
 }
 
 /* More than a walk skips in one RCU read-side critical section, but not twice. */
@@ -693,6 +790,8 @@ static struct kunit_case iter_cases[] = {
 	KUNIT_CASE(iter_cond_skips_many),
 	KUNIT_CASE(iter_cookie_is_shared),
 	KUNIT_CASE(iter_cookie_group_goes),
+	KUNIT_CASE(iter_cookie_by_priority),
+	KUNIT_CASE(iter_by_priority_group_goes),
 	KUNIT_CASE_SLOW(iter_race_shared),
 	KUNIT_CASE_SLOW(iter_race_shared_skips),
 	KUNIT_CASE_SLOW(iter_race_alone),

@@ -5,7 +5,10 @@
 //! Nothing is decided here: pointers become types, numbers priorities, and what a walk arrived at
 //! becomes a pointer.
 
-use core::ptr;
+use core::ptr::{
+    self,
+    NonNull, //
+};
 use kernel::{
     bindings::{
         self,
@@ -105,6 +108,25 @@ unsafe fn iter_next(
     next
 }
 
+/// Returns how to find the position that a cookie names, or that of the memcg and node.
+///
+/// # Safety
+///
+/// `reclaim` must be null or valid. What it names must stay valid, be used for walks that begin
+/// with one memcg only, and be one from which `invalidate_reclaim_iterators()` takes memcgs back.
+unsafe fn position_named_by(
+    reclaim: *mut mem_cgroup_reclaim_cookie,
+) -> impl for<'a> FnOnce(&'a MemCgroup, Node) -> ReclaimIter<'a> {
+    // SAFETY: The caller vouches for it.
+    let named = unsafe { reclaim.as_ref() }.and_then(|reclaim| NonNull::new(reclaim.iter));
+
+    move |root, node| match named {
+        None => root.reclaim_iter(node),
+        // SAFETY: The caller of this function vouches for the position.
+        Some(position) => unsafe { root.other_iter(position) },
+    }
+}
+
 /// Returns whether a walk below `root` finds nothing to reclaim in a memcg and below: nothing is
 /// charged. The memcg that it begins with is visited all the same.
 fn is_uncharged_below(memcg: &MemCgroup, root: Option<&MemCgroup>) -> bool {
@@ -189,18 +211,20 @@ pub(crate) unsafe extern "C" fn mem_cgroup_iter_cond(
 /// Walks the memcgs of a hierarchy to which anything is charged: [`mem_cgroup_iter`] without those
 /// subtrees whose `memory` counter reads zero. `root` itself is always visited.
 ///
-/// May sleep.
+/// If `reclaim` names a position, the walk is shared with those at that one. May sleep.
 ///
 /// # Safety
 ///
-/// As for [`mem_cgroup_iter_cond`].
+/// As for [`mem_cgroup_iter_cond`]. A position in `reclaim` must come from `memcg_priority_iter()`,
+/// and `root` be the root of all then.
 #[export]
 pub(crate) unsafe extern "C" fn mem_cgroup_iter_charged(
     root: *mut mem_cgroup,
     prev: *mut mem_cgroup,
     reclaim: *mut mem_cgroup_reclaim_cookie,
 ) -> *mut mem_cgroup {
-    let position = MemCgroup::reclaim_iter;
+    // SAFETY: It is null or valid, and what it names comes from where this function says.
+    let position = unsafe { position_named_by(reclaim) };
     let pause = sys::cond_resched;
     // SAFETY: The caller keeps `root` valid.
     let top = unsafe { top(root) };
