@@ -62,14 +62,14 @@ def work(arguments):
     for number in range(TIMES * count):
         fill(number)
     init.write(f"{CGROUPS}/cgroup.procs", "0")
-    grown = unit_objects() - before
+    objects = unit_objects()
 
     found, stats = cost_and_totals()
     # As where nobody is root.
     init.umount("/sys/kernel/debug")
     costs = [found, cost()]
-    return {"cgroup": "v2", "groups": TIMES * count, "grown": grown, "stats": stats,
-            "costs": costs}
+    return {"cgroup": "v2", "groups": TIMES * count, "before": before, "objects": objects,
+            "stats": stats, "costs": costs}
 
 
 init.main(work)
