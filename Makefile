@@ -10,7 +10,7 @@ export KSRC QUICK FRESH K N DURATION SEED FILTER
 unexport MAKEFLAGS MFLAGS MAKEOVERRIDES VARIANT ARCH KERNELS CONFIGS PART
 
 .PHONY: help deps tree kernel kernels kunit test suites harness-check mutants-check mutants \
-	bench bench-scale bench-softlimit bench-untrusted bench-dying bench-profile \
+	bench bench-scale bench-softlimit bench-untrusted bench-dying bench-priority bench-profile \
 	debug-kernel boots \
 	failinject torture mutants-debug sanitize selftests litmus model \
 	zombies tools-check lint series configs ncheck objcheck rustavailable release \
@@ -65,6 +65,9 @@ bench-untrusted: deps kernels ## what a container can do to others, and who pays
 
 bench-dying: deps kernels ## what groups keep that were removed; QUICK=1 is short
 	@bench/run dying
+
+bench-priority: deps kernels ## who keeps memory when all of it is short; QUICK=1 is short
+	@bench/run priority
 
 bench-profile: deps kernels ## count instructions of hot paths, and of RCU sections; QUICK=1 is short
 	@bench/run profile

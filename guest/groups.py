@@ -135,6 +135,12 @@ class Group:
     def start(self, function, *arguments):
         return Process(self, function, arguments)
 
+    def start_inside(self, function, *arguments):
+        """As start(), with a process that is forked in the group: what it shares with this
+        one until it writes to it is charged there, and not above."""
+        with self.inside():
+            return Process(None, function, arguments)
+
     def run(self, function, *arguments):
         return self.start(function, *arguments).result()
 

@@ -8,21 +8,31 @@ from harness.stats import MIB
 # What a sample has after its time.
 LINES = (("the stream", "#0072b2", "-"), ("the eater", "#d55e00", "-"),
          ("the eater's swap", "#555555", "--"))
+SIZES = (("the first one", "#0072b2", "-"), ("the second one", "#d55e00", "-"))
 
 
 def over_time(figure, found):
+    by_arm(figure, found, LINES, ARMS)
+
+
+def sizes(figure, found):
+    """Of this project alone, as values are: what both have resident."""
+    by_arm(figure, found, SIZES, {"rust": ARMS["rust"]})
+
+
+def by_arm(figure, found, lines, shown):
     first = min(result["round"] for result in found["results"])
     results = {(result["case"], result["arm"]): result for result in found["results"]
-               if result["round"] == first}
+               if result["round"] == first and result["arm"] in shown}
     with_case, with_arm = map(set, zip(*results))
     cases = [case for case in found["cases"] if case in with_case]
-    arms = [arm for arm in ARMS if arm in with_arm]
+    arms = [arm for arm in shown if arm in with_arm]
     panels = figure.subplots(len(cases), len(arms), squeeze=False, sharex=True,
                              sharey=True)
     for row, case in zip(panels, cases):
         for axes, arm in zip(row, arms):
             samples = results.get((case, arm), {}).get("samples", [])
-            for i, (label, color, line) in enumerate(LINES, 1):
+            for i, (label, color, line) in enumerate(lines, 1):
                 axes.plot([sample[0] for sample in samples],
                           [sample[i] / MIB for sample in samples],
                           color=color, linestyle=line, linewidth=1.5,

@@ -13,7 +13,7 @@ import sys
 from matplotlib import pyplot
 
 from harness.plot import STYLE, finish, write
-from harness.plot_samples import over_time
+from harness.plot_samples import over_time, sizes
 
 # Of the depths, one point each; the colour is the arm's.
 DEPTHS = "vDP*"
@@ -118,7 +118,8 @@ def bars(figure, found):
 
 
 KINDS = {"lines": (against_n, (7, 5.5)), "k": (against_k, (7, 5.5)),
-         "bars": (bars, None), "samples": (over_time, (11, 11))}
+         "bars": (bars, None), "samples": (over_time, (11, 11)),
+         "sizes": (sizes, (7, 18))}
 
 
 def main():

@@ -105,6 +105,7 @@ RELEASE = (
     alone("bench-softlimit"),
     alone("bench-untrusted"),
     alone("bench-dying"),
+    alone("bench-priority"),
     alone("mutants"),
     alone("mutants-debug"),
 )

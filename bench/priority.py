@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What `make bench-priority` measures: what priorities between cgroups do when the whole
+machine is short of memory. The workloads are in guest/workloads/priority.py; what is expected
+of each is compared with the same kernel without values, or with memory.low, and with stock.
+"""
+
+from harness import priority_guest, scenario_bench
+from harness.goals import at_least, at_most, factor, goal, not_slower, spread_text
+from harness.scenario import Case, Scenario, median, named, one_of
+
+CLASSIC, MGLRU = LRUS = (("classic", "classic LRU"), ("mglru", "MGLRU"))
+# Published: 65,679 and 64,401 KB/s with 12/12, 118,771 and 580,878 with 12/6.
+SECOND, FIRST = 9, 1
+# Of its memory, where memory.low keeps all of it; and of the speed that it has with that.
+KEPT = 0.9
+# Against memory.low, beside a group that holds memory and does nothing.
+IDLE = 30
+# A pod and a server against the same without a value.
+HELPED = 2
+# Of what memory.min and memory.low protect.
+PROTECTED = 0.95
+
+
+def value(name):
+    return median(name, float)
+
+
+def kills(table, case):
+    return [at_most(table, case.label, f"{case.label}: processes killed, {arm}", "oom_kills", 0,
+                    "of them", arm) for arm in table.arms if arm not in case.left_out]
+
+
+def against(table, one, other, metric, text, least, arm="rust"):
+    """The figure of a case is at least so many times that of another one."""
+    both = [table.spread(arm, label, metric) for label in (one, other)]
+    ready = all(both) and both[1]["max"]
+    return goal(f"{text}: at least {least:g} times", both if ready else None,
+                lambda both: f"{factor(both[0]['min'] / both[1]['max'])} times, "
+                f"{factor(both[0]['median'])} against {factor(both[1]['median'])}",
+                lambda both: both[0]["min"] >= least * both[1]["max"])
+
+
+def each_page(name):
+    """What a page takes, in us."""
+    rate = value(name)
+    return lambda result: 1e6 / rate(result) if rate(result) else None
+
+
+def less(table, one, other, metric, text, arm="rust"):
+    """The figure of a case is below that of another one; it is a time, and reported."""
+    both = [table.spread(arm, label, metric) for label in (one, other)]
+    return goal(f"{text} below that without", both if all(both) else None,
+                lambda both: f"{factor(both[0]['median'])} us, {factor(both[1]['median'])} us",
+                lambda both: both[0]["max"] < both[1]["min"], decides=False)
+
+
+def rates(first, second):
+    return {"rate0": (f"{first}: pages read", "1/s", value("rate0")),
+            "rate1": (f"{second}: pages read", "1/s", value("rate1")),
+            "page0": (f"{first}: a page", "us", each_page("rate0")),
+            "page1": (f"{second}: a page", "us", each_page("rate1")),
+            "kept0": (f"{first}: least share of its memory that it has", "", value("kept0")),
+            "kept1": (f"{second}: the same", "", value("kept1")),
+            "skipped0": (f"{first}: times that it was skipped", "", one_of("skipped0")),
+            "skipped1": (f"{second}: the same", "", one_of("skipped1")),
+            "override0": (f"{first}: times that it was taken from all the same", "",
+                          one_of("override0")),
+            "override1": (f"{second}: the same", "", one_of("override1")),
+            "oom_kills": ("processes killed", "", lambda r: r["oom_kills"])}
+
+
+# Without values, and nobody is compared with them.
+STOCK = ("stock", "again")
+
+
+def case(label, quick, workload, *how, beside_stock=False, kernel=(), settle=20):
+    measured = 6 if quick else 10
+    return Case(label, 1, (*how, "--settle", str(settle), "--seconds", str(measured), workload),
+                512 if quick else 1024, timeout=900, kernel=kernel,
+                left_out=() if beside_stock else STOCK)
+
+
+V1 = ("cgroup v1, classic LRU", ("--v1", "--lru", "classic"))
+ZRAM = ("zram, MGLRU", ("--lru", "mglru", "--swap", "zram"))
+
+
+def versions(*others):
+    """Title, and how."""
+    return (*((title, ("--lru", lru)) for lru, title in LRUS), *others)
+
+
+def as_without(table, label, *metrics):
+    """Where nobody is spared, a page takes as long as on stock, but for noise."""
+    for metric in metrics:
+        yield not_slower(table, label, f"{label}: {metric} as on stock", metric)
+
+
+# 1. Two readers.
+
+def reader_cases(quick):
+    # Memory changes hands in half a minute.
+    return [case(f"{title}, 12/{second}", quick, "readers", *how, "--first", "12",
+                 "--second", second, settle=60,
+                 beside_stock=second == "12" and title in dict(LRUS).values() and not quick)
+            for title, how in (versions()[:1] if quick else versions(V1, ZRAM))
+            for second in (("12", "8", "6") if title == CLASSIC[1] and not quick
+                           else ("12", "6"))]
+
+
+def reader_goals(table, cases):
+    for label in [each.label for each in cases if each.label.endswith("12/6")]:
+        same = label.replace("12/6", "12/12")
+        yield against(table, label, same, "rate1", f"{label}: the second against 12/12", SECOND)
+        yield against(table, label, same, "rate0", f"{label}: the first against 12/12", FIRST)
+        yield at_most(table, label, f"{label}: the first one is skipped", "skipped0", 0, "times")
+        yield at_least(table, label, f"{label}: the second one is skipped", "skipped1", 1)
+    for each in cases:
+        yield from kills(table, each)
+
+
+# 2. A holder and another one.
+
+PROTECTIONS = {"nothing": (), "memory.low": ("--low",), "6": ("--first", "6"),
+               "6 active": ("--first", "6,active")}
+
+
+def pair_cases(quick):
+    # What the holder does not use, the other one gets within half a minute.
+    return [case(f"{title}, holder {state}, {protection}", quick, "pair", "--lru", lru,
+                 *(("--idle",) if state == "idle" else ()), *PROTECTIONS[protection],
+                 settle=60 if state == "idle" else 20)
+            for lru, title in LRUS for state in ("busy", "idle") for protection in PROTECTIONS
+            if not quick]
+
+
+def pair_goals(table, cases):
+    for each in cases:
+        yield from kills(table, each)
+        with_low = None
+        for protection in ("6", "6 active"):
+            if each.label.endswith(f", {protection}"):
+                with_low = each.label.replace(f", {protection}", ", memory.low")
+        if with_low is None:
+            continue
+        if "holder busy" in each.label:
+            yield at_least(table, each.label, f"{each.label}: the holder keeps at least {KEPT:g} "
+                           "of its memory", "kept0", KEPT)
+            yield against(table, each.label, with_low, "rate0",
+                          f"{each.label}: the holder against memory.low", KEPT)
+        # MGLRU gives up memory.low in each pass in which others do not suffice.
+        elif each.label == f"{CLASSIC[1]}, holder idle, 6 active":
+            yield against(table, each.label, with_low, "rate1",
+                          f"{each.label}: the other one against memory.low", IDLE)
+
+
+# 3. Kubernetes.
+
+def pod_cases(quick):
+    rows = {"nothing": (), "pod 6": ("--first", "6"),
+            "slice 10, pod 6": ("--slice", "10", "--first", "6")}
+    return [case(f"{title}, {row}", quick, "pods", *how, *options)
+            for title, how in versions(V1) for row, options in rows.items() if not quick]
+
+
+def pod_goals(table, cases):
+    for each in cases:
+        for row, number in (("pod 6", 6), ("slice 10, pod 6", 10)):
+            if each.label.endswith(f", {row}") and (number == 10 or "slice" not in each.label):
+                title = each.label.removesuffix(f", {row}")
+                found = table.spread("rust", each.label, "effective")
+                yield goal(f"{each.label}: the pod has {number}", found,
+                           lambda found: spread_text(found, ""),
+                           lambda found, number=number: found["min"] == number == found["max"])
+                if number == 6:
+                    yield against(table, each.label, f"{title}, nothing", "rate0",
+                                  f"{each.label}: the pod against nothing", HELPED)
+        yield at_least(table, each.label, f"{each.label}: pods came and went meanwhile",
+                       "churned", 3)
+        yield from kills(table, each)
+
+
+# 4. A server.
+
+def server_cases(quick):
+    return [case(f"{title}, {given}", quick, "server", *how, "--first", given, kernel=("psi=1",),
+                 beside_stock=given == "default")
+            for title, how in versions() for given in ("default", "6") if not quick]
+
+
+def server_goals(table, cases):
+    labels = {each.label for each in cases}
+    for each in cases:
+        yield from kills(table, each)
+        without = each.label.replace(", 6", ", default")
+        if without == each.label:
+            yield not_slower(table, each.label, f"{each.label}: median as on stock", "p50")
+            continue
+        yield at_least(table, each.label, f"{each.label}: the server keeps at least {KEPT:g} of "
+                       "its memory", "kept", KEPT)
+        if without in labels:
+            yield against(table, each.label, without, "answers",
+                          f"{each.label}: answers against default", HELPED)
+            yield less(table, each.label, without, "p99", f"{each.label}: 99th percentile")
+
+
+# 5. Everybody is equal.
+
+def rest_cases(quick):
+    return [case(f"{title}, all {given}", quick, "rest", *how, "--first", given,
+                 beside_stock=given == "default")
+            for title, how in (versions()[1:] if quick else versions(V1))
+            for given in (("0",) if quick else ("default", "0"))]
+
+
+def rest_goals(table, cases):
+    for each in cases:
+        yield from kills(table, each)
+        if each.label.endswith("all 0"):
+            yield at_least(table, each.label, f"{each.label}: somebody is taken from",
+                           "override0", 1)
+        else:
+            yield from as_without(table, each.label, "page0", "page1")
+
+
+# 6. Nobody has a value, and some have memory.min and memory.low.
+
+def neighbour_cases(quick):
+    return [] if quick else [case(title, quick, "neighbours", *how, beside_stock=True)
+                             for title, how in versions()]
+
+
+def neighbour_goals(table, cases):
+    for each in cases:
+        yield from kills(table, each)
+        for arm in table.arms:
+            yield at_least(table, each.label, f"{each.label}: memory.min keeps at least "
+                           f"{PROTECTED:g}, {arm}", "kept0", PROTECTED, arm)
+            if each.label == CLASSIC[1]:
+                yield at_least(table, each.label, f"{each.label}: memory.low keeps at least "
+                               f"{PROTECTED:g}, {arm}", "kept1", PROTECTED, arm)
+                yield at_most(table, each.label, f"{each.label}: times that memory.low was given "
+                              f"up, {arm}", "low", 0, "of them", arm)
+        yield from as_without(table, each.label, "page3")
+
+
+SCENARIOS = named((
+    Scenario(
+        "readers", "Two readers",
+        "Each has 83% of memory, and reads it again and again; swap is on a disk, or in "
+        "memory (zram). The second one has a value of 12, which is as if it had none, 8, or "
+        "6. Published for 1 GB and 12/6: the second one reads again 9.0 times as fast as with "
+        "12/12, and the first one 1.8 times, as it no longer waits for the other one's swap.",
+        rates("first", "second"), reader_goals, reader_cases, plot="sizes"),
+    Scenario(
+        "pair", "A holder and another one",
+        "The holder has half of memory, reads it again and again or does nothing, and is "
+        "protected by memory.low, a value, or a value that counts while it is active. The "
+        "other one wants three quarters. Published for a BPF series of 2026, with the holder "
+        "idle: 37 times as much work of the other one as with memory.low; with both busy, "
+        "0.90 times as much of the holder.",
+        rates("holder", "other"), pair_goals, pair_cases, plot="sizes"),
+    Scenario(
+        "pods", "A pod below slices that have no value",
+        "kubepods and burstable have none, or kubepods has 10. The pod reads half of memory, "
+        "and another one three quarters, while pods are made, moved to and removed.",
+        {**rates("pod", "other"), "effective": ("the pod's effective value", "",
+                                                value("effective")),
+         "churned": ("pods that came and went", "", value("churned"))},
+        pod_goals, pod_cases, plot="sizes"),
+    Scenario(
+        "server", "A server beside files and a build",
+        "It answers requests from 45% of memory, one after the other; beside it, a stream of "
+        "reads becomes faster and faster, and two compile, with a fifth of memory each.",
+        {"answers": ("answers", "1/s", value("answers")), "p50": ("median", "us", value("p50")),
+         "p99": ("99th percentile", "us", value("p99")),
+         "kept": ("share of its memory that the server has in the end", "", value("kept")),
+         "psi_some": ("some task waits for memory", "us", value("psi_some")),
+         "psi_full": ("all of them do", "us", value("psi_full")),
+         "allocstall": ("direct reclaim", "", value("allocstall")),
+         "pgscan_direct": ("pages scanned in it", "", value("pgscan_direct")),
+         "files": ("files compiled", "", value("files")),
+         "streamed": ("MiB streamed", "", value("streamed")),
+         "oom_kills": ("processes killed", "", lambda r: r["oom_kills"])},
+        server_goals, server_cases, plotted=("answers", "p99")),
+    Scenario(
+        "rest", "All have the same value",
+        "Four groups read a third of memory each. With 0, nobody is reached by kswapd, and by "
+        "direct reclaim last of all: so values are overridden.",
+        rates("one", "another"), rest_goals, rest_cases, plotted=("rate0", "rate1")),
+    Scenario(
+        "neighbours", "Nobody has a value",
+        "One holds a fifth of memory with memory.min, one with memory.low, and one with neither; "
+        "a fourth one wants two thirds. What the first two keep, and memory.events, is as on "
+        "stock.",
+        {"kept0": ("memory.min: least share of its memory that it has", "", value("kept0")),
+         "kept1": ("memory.low: the same", "", value("kept1")),
+         "kept2": ("neither: the same", "", value("kept2")),
+         "page3": ("the fourth one: a page", "us", each_page("rate3")),
+         **{name: (f"memory.events of all: {name}", "", one_of(name))
+            for name in ("low", "high", "max", "oom", "oom_kill")},
+         "oom_kills": ("processes killed", "", lambda r: r["oom_kills"])},
+        neighbour_goals, neighbour_cases, plotted=("page3", "kept1")),
+))
+
+BENCH = scenario_bench.Bench(
+    "priority", "The bench of priorities between cgroups: stock and this project.",
+    SCENARIOS, ("stock", "rust"), (), scenario_bench.NOTES, priority_guest.build,
+    priority_guest.disks, (2, 1))
