@@ -212,6 +212,15 @@ def by_value(_options):
         cold.remove()
 
 
+def equals(_options):
+    """Of those with the same value, none gives first each time."""
+    cold = Cold("6", "6", "6", "6")
+    taken = cold.starve(1)
+    # If walks begin with the first one, the last one loses nothing.
+    check(min(taken) > max(taken) // 8, f"four with 6 lost {mib(taken)}")
+    cold.remove()
+
+
 def nothing_else(_options):
     """What only those have who are spared is taken all the same: nobody is killed."""
     cold = Cold("0", "0")
@@ -439,7 +448,7 @@ def beside_pinned(_options):
 
 
 FILES = (knob, hierarchy, delegated)
-TAKEN = (nobody, by_value, nothing_else, by_own_limit, by_own_file, by_root_file,
+TAKEN = (nobody, by_value, equals, nothing_else, by_own_limit, by_own_file, by_root_file,
          by_drop_caches, only_active, counted, come_and_go, beside_soft_limit, beside_low,
          beside_min, beside_pinned)
 # What takes seconds.

@@ -186,7 +186,7 @@ impl MemCgroup {
         }
     }
 
-    /// Returns a position at which another walk is than that of [`reclaim_iter`](Self::reclaim_iter).
+    /// Returns another position than that of [`reclaim_iter`](Self::reclaim_iter).
     ///
     /// # Safety
     ///

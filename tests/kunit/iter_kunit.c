@@ -297,16 +297,23 @@ static void iter_cookie_by_priority(struct kunit *test)
 		.pgdat = NODE_DATA(first_online_node),
 	};
 	struct mem_cgroup_reclaim_cookie four = plain, twelve = plain;
+	struct mem_cgroup_reclaim_cookie elsewhere = plain;
 	struct test_group *top = test_group_top(test);
-	struct test_group *a = iter_group_charged(test, top, "a");
-	struct test_group *b = iter_group_charged(test, top, "b");
+	struct test_group *a, *b;
 	struct mem_cgroup *memcg;
+	int other = next_online_node(first_online_node);
 
 	four.iter = memcg_priority_iter(first_online_node, 4);
 	twelve.iter = memcg_priority_iter(first_online_node, DEF_PRIORITY);
+	if (other < MAX_NUMNODES) {
+		elsewhere.pgdat = NODE_DATA(other);
+		elsewhere.iter = memcg_priority_iter(other, 4);
+	}
 	KUNIT_ASSERT_NOT_NULL(test, four.iter);
-	KUNIT_ASSERT_NOT_NULL(test, twelve.iter);
 	KUNIT_ASSERT_PTR_NE(test, four.iter, twelve.iter);
+	KUNIT_ASSERT_PTR_NE(test, four.iter, elsewhere.iter);
+	a = iter_group_charged(test, top, "a");
+	b = iter_group_charged(test, top, "b");
 
 	/* From wherever they are, to their ends. */
 	KUNIT_EXPECT_NULL(test, iter_charged_until(NULL, &four));
@@ -317,6 +324,8 @@ static void iter_cookie_by_priority(struct kunit *test)
 	mem_cgroup_iter_break(NULL, memcg);
 	KUNIT_EXPECT_NULL(test, iter_charged_until(NULL, &twelve));
 	KUNIT_EXPECT_NULL(test, iter_charged_until(NULL, &plain));
+	if (elsewhere.iter)
+		KUNIT_EXPECT_NULL(test, iter_charged_until(NULL, &elsewhere));
 
 	memcg = mem_cgroup_iter_charged(NULL, NULL, &four);
 	KUNIT_EXPECT_PTR_EQ(test, memcg, b->memcg);
@@ -332,25 +341,27 @@ static void iter_cookie_by_priority(struct kunit *test)
 /* These positions are no references, either. */
 static void iter_by_priority_group_goes(struct kunit *test)
 {
-	int nid = first_online_node, priority;
 	struct test_group *top = test_group_top(test);
 	struct mem_cgroup *memcg;
 	struct test_group gone;
+	int nid, priority;
 
+	KUNIT_ASSERT_NOT_NULL(test, memcg_priority_iter(first_online_node, 0));
 	KUNIT_ASSERT_EQ(test, test_group_make(top, "gone", true, &gone), 0);
 	page_counter_charge(&gone.memcg->memory, 1);
-	for (priority = 0; priority <= DEF_PRIORITY; priority++) {
-		struct mem_cgroup_reclaim_cookie cookie = {
-			.pgdat = NODE_DATA(nid),
-			.iter = memcg_priority_iter(nid, priority),
-		};
+	for_each_online_node(nid) {
+		for (priority = 0; priority <= DEF_PRIORITY; priority++) {
+			struct mem_cgroup_reclaim_cookie cookie = {
+				.pgdat = NODE_DATA(nid),
+				.iter = memcg_priority_iter(nid, priority),
+			};
 
-		KUNIT_ASSERT_NOT_NULL(test, cookie.iter);
-		KUNIT_EXPECT_NULL(test, iter_charged_until(NULL, &cookie));
-		memcg = iter_charged_until(gone.memcg, &cookie);
-		KUNIT_EXPECT_PTR_EQ(test, memcg, gone.memcg);
-		mem_cgroup_iter_break(NULL, memcg);
-		KUNIT_EXPECT_PTR_EQ(test, READ_ONCE(cookie.iter->position), gone.memcg);
+			KUNIT_EXPECT_NULL(test, iter_charged_until(NULL, &cookie));
+			memcg = iter_charged_until(gone.memcg, &cookie);
+			KUNIT_EXPECT_PTR_EQ(test, memcg, gone.memcg);
+			mem_cgroup_iter_break(NULL, memcg);
+			KUNIT_EXPECT_PTR_EQ(test, READ_ONCE(cookie.iter->position), gone.memcg);
+		}
 	}
 
 	page_counter_uncharge(&gone.memcg->memory, 1);
@@ -359,8 +370,12 @@ static void iter_by_priority_group_goes(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, test_group_wait_released(top));
 	rcu_barrier();
 
-	for (priority = 0; priority <= DEF_PRIORITY; priority++)
-		KUNIT_EXPECT_NULL(test, READ_ONCE(memcg_priority_iter(nid, priority)->position));
+	for_each_online_node(nid) {
+		for (priority = 0; priority <= DEF_PRIORITY; priority++) {
+			memcg = READ_ONCE(memcg_priority_iter(nid, priority)->position);
+			KUNIT_EXPECT_NULL_MSG(test, memcg, "node %d, priority %d", nid, priority);
+		}
+	}
 }
 
 /* More than a walk skips in one RCU read-side critical section, but not twice. */
