@@ -5,10 +5,11 @@ of each is compared with the same kernel without values, or with memory.low, and
 """
 
 from harness import priority_guest, scenario_bench
-from harness.goals import at_least, at_most, factor, goal, not_slower, spread_text
-from harness.scenario import Case, Scenario, median, named, one_of
+from harness.goals import (
+    at_least, at_most, factor, goal, no_kills, not_slower, spread_text)
+from harness.scenario import KILLS, LRUS, Case, Scenario, median, named, one_of
 
-CLASSIC, MGLRU = LRUS = (("classic", "classic LRU"), ("mglru", "MGLRU"))
+CLASSIC, _ = LRUS
 # Published: 65,679 and 64,401 KB/s with 12/12, 118,771 and 580,878 with 12/6.
 SECOND, FIRST = 9, 1
 # Of its memory, where memory.low keeps all of it; and of the speed that it has with that.
@@ -23,11 +24,6 @@ PROTECTED = 0.95
 
 def value(name):
     return median(name, float)
-
-
-def kills(table, case):
-    return [at_most(table, case.label, f"{case.label}: processes killed, {arm}", "oom_kills", 0,
-                    "of them", arm) for arm in table.arms if arm not in case.left_out]
 
 
 def against(table, one, other, metric, text, least, arm="rust"):
@@ -66,7 +62,7 @@ def rates(first, second):
             "override0": (f"{first}: times that it was taken from all the same", "",
                           one_of("override0")),
             "override1": (f"{second}: the same", "", one_of("override1")),
-            "oom_kills": ("processes killed", "", lambda r: r["oom_kills"])}
+            **KILLS}
 
 
 # Without values, and nobody is compared with them.
@@ -115,7 +111,7 @@ def reader_goals(table, cases):
         yield at_most(table, label, f"{label}: the first one is skipped", "skipped0", 0, "times")
         yield at_least(table, label, f"{label}: the second one is skipped", "skipped1", 1)
     for each in cases:
-        yield from kills(table, each)
+        yield from no_kills(table, each.label, each.left_out)
 
 
 # 2. A holder and another one.
@@ -135,7 +131,7 @@ def pair_cases(quick):
 
 def pair_goals(table, cases):
     for each in cases:
-        yield from kills(table, each)
+        yield from no_kills(table, each.label, each.left_out)
         with_low = None
         for protection in ("6", "6 active"):
             if each.label.endswith(f", {protection}"):
@@ -176,7 +172,7 @@ def pod_goals(table, cases):
                                   f"{each.label}: the pod against nothing", HELPED)
         yield at_least(table, each.label, f"{each.label}: pods came and went meanwhile",
                        "churned", 3)
-        yield from kills(table, each)
+        yield from no_kills(table, each.label, each.left_out)
 
 
 # 4. A server.
@@ -190,7 +186,7 @@ def server_cases(quick):
 def server_goals(table, cases):
     labels = {each.label for each in cases}
     for each in cases:
-        yield from kills(table, each)
+        yield from no_kills(table, each.label, each.left_out)
         without = each.label.replace(", 6", ", default")
         if without == each.label:
             yield not_slower(table, each.label, f"{each.label}: median as on stock", "p50")
@@ -214,7 +210,7 @@ def rest_cases(quick):
 
 def rest_goals(table, cases):
     for each in cases:
-        yield from kills(table, each)
+        yield from no_kills(table, each.label, each.left_out)
         if each.label.endswith("all 0"):
             yield at_least(table, each.label, f"{each.label}: somebody is taken from",
                            "override0", 1)
@@ -231,7 +227,7 @@ def neighbour_cases(quick):
 
 def neighbour_goals(table, cases):
     for each in cases:
-        yield from kills(table, each)
+        yield from no_kills(table, each.label, each.left_out)
         for arm in table.arms:
             yield at_least(table, each.label, f"{each.label}: memory.min keeps at least "
                            f"{PROTECTED:g}, {arm}", "kept0", PROTECTED, arm)
@@ -280,7 +276,7 @@ SCENARIOS = named((
          "pgscan_direct": ("pages scanned in it", "", value("pgscan_direct")),
          "files": ("files compiled", "", value("files")),
          "streamed": ("MiB streamed", "", value("streamed")),
-         "oom_kills": ("processes killed", "", lambda r: r["oom_kills"])},
+         **KILLS},
         server_goals, server_cases, plotted=("answers", "p99")),
     Scenario(
         "rest", "All have the same value",
@@ -298,7 +294,7 @@ SCENARIOS = named((
          "page3": ("the fourth one: a page", "us", each_page("rate3")),
          **{name: (f"memory.events of all: {name}", "", one_of(name))
             for name in ("low", "high", "max", "oom", "oom_kill")},
-         "oom_kills": ("processes killed", "", lambda r: r["oom_kills"])},
+         **KILLS},
         neighbour_goals, neighbour_cases, plotted=("page3", "kept1")),
 ))
 

@@ -10,10 +10,9 @@ are visited, decides; see goals.py.
 
 from harness import scenario_bench, soft_limit_guest
 from harness.common import QUICK
-from harness.goals import at_least, at_most, below, not_slower
-from harness.scenario import Case, Scenario, median, mib, named, over
+from harness.goals import at_least, at_most, below, no_kills, not_slower
+from harness.scenario import KILLS, LRUS, Case, Scenario, median, mib, named, over
 
-LRUS = (("classic", "classic LRU"), ("mglru", "MGLRU"))
 # Kernels that take nothing but file pages still swap a few of their own.
 SWAP_LEFT = 4
 # With groups against without.
@@ -30,11 +29,6 @@ def seconds(name):
 def looks(table, label):
     return at_least(table, label, f"{label}: reclaim looks for groups in excess first",
                     "passes", 1, "on")
-
-
-def no_kills(table, label):
-    return [at_most(table, label, f"{label}: processes killed, {arm}", "oom_kills",
-                    0, "of them", arm) for arm in table.arms]
 
 
 # 1. A stream and the eater.
@@ -111,7 +105,7 @@ def empty_goals(table, cases):
 
 # First passes of reclaim are over groups in excess; stock has none.
 COUNTS = {"passes": ("first passes", "", lambda r: r["passes"]),
-          "oom_kills": ("processes killed", "", lambda r: r["oom_kills"])}
+          **KILLS}
 SCENARIOS = named((
     Scenario(
         "eater", "A writer or reader beside a memory eater",

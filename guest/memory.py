@@ -19,6 +19,15 @@ SWAP = "/dev/vdc"
 CHUNKS = 100
 
 
+def add_lru_option(parser):
+    parser.add_argument("--lru", choices=("classic", "mglru"), default="classic")
+
+
+def use_lru(name):
+    """Switches to one of the two."""
+    init.write(LRU_GEN, "y" if name == "mglru" else "n")
+
+
 def available():
     return os.sysconf("SC_AVPHYS_PAGES") * PAGE
 

@@ -58,6 +58,12 @@ def at_least(table, at, text, metric, least, arm="rust"):
                 lambda spread: spread["min"] >= least)
 
 
+def no_kills(table, at, left_out=()):
+    """Nobody is killed for want of memory, in any arm that was not left out."""
+    return [at_most(table, at, f"{at}: processes killed, {arm}", "oom_kills", 0, "of them", arm)
+            for arm in table.arms if arm not in left_out]
+
+
 def no_more(table, at, text, metric, unit, arm="rust"):
     """Not more than on stock. What else goes on in a guest adds to counts, so the
     least of each arm is what they are."""

@@ -8,6 +8,11 @@ from collections.abc import Callable
 
 from harness.stats import MIB
 
+# What --lru of a guest chooses, and its title.
+LRUS = (("classic", "classic LRU"), ("mglru", "MGLRU"))
+# A metric, by its name: what it is, in which unit, and where a result has it.
+KILLS = {"oom_kills": ("processes killed", "", lambda r: r["oom_kills"])}
+
 
 @dataclasses.dataclass(frozen=True)
 class Case:

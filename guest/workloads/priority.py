@@ -15,7 +15,7 @@ import zlib
 from guest import init
 from guest.groups import MIB, Group, Process, check, clock, memory, oom_kills, was_told
 from guest.init import CGROUPS, PAGE
-from guest.memory import DISK, LRU_GEN, SWAP, fill, read_part, touch
+from guest.memory import DISK, SWAP, add_lru_option, fill, read_part, touch, use_lru
 from guest.priorities import (
     DEFAULT, KNOB, User, counter, effective, parent_group, prioritize, started, watch)
 
@@ -235,7 +235,7 @@ def zram(size):
 def parse(arguments):
     parser = init.parser()
     parser.add_argument("--v1", action="store_true")
-    parser.add_argument("--lru", choices=("classic", "mglru"), default="classic")
+    add_lru_option(parser)
     parser.add_argument("--swap", choices=("disk", "zram"), default="disk")
     for name in ("--first", "--second", "--slice"):
         # On the kernel's command line a blank would end it.
@@ -251,7 +251,7 @@ def parse(arguments):
 def work(arguments):
     options = parse(arguments)
     init.mount_groups(options.v1)
-    init.write(LRU_GEN, "y" if options.lru == "mglru" else "n")
+    use_lru(options.lru)
     init.make_swap(SWAP if options.swap == "disk" else zram(memory()))
     # Values are of no use to stock, which has none.
     probe = Group("probe")

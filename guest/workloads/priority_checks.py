@@ -14,7 +14,7 @@ from guest.groups import (
     mount_tracing, oom_kills, stat, wait_until, was_told)
 from guest.init import CGROUPS
 from guest.memory import (
-    DISK, LRU_GEN, SWAP, Count, available, eat, lost, pin, read_part, use)
+    DISK, SWAP, Count, add_lru_option, available, eat, lost, pin, read_part, use, use_lru)
 from guest.priorities import (
     DEFAULT, EFFECTIVE, KNOB, counter, effective, parent_group, prioritize)
 
@@ -460,7 +460,7 @@ GROUPS = {"files": FILES, "taken": TAKEN, "basic": BASIC}
 def parse(arguments):
     parser = init.parser()
     parser.add_argument("--v1", action="store_true")
-    parser.add_argument("--lru", choices=("classic", "mglru"), default="classic")
+    add_lru_option(parser)
     parser.add_argument("checks", choices=(*GROUPS, *CHECKS))
     return parser.parse_args(arguments)
 
@@ -468,7 +468,7 @@ def parse(arguments):
 def work(arguments):
     options = parse(arguments)
     init.mount_groups(options.v1)
-    init.write(LRU_GEN, "y" if options.lru == "mglru" else "n")
+    use_lru(options.lru)
     init.make_swap(SWAP)
     passed = {}
     with open(DISK, "rb", buffering=0):

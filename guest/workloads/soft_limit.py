@@ -20,8 +20,8 @@ from guest.groups import (
     wait, was_told)
 from guest.init import CGROUPS, PAGE, Failed
 from guest.memory import (
-    DISK, LRU_GEN, SLOW_DISK, SWAP, Count, available, eat, lost, pin, read_part, touch,
-    write_stream)
+    DISK, SLOW_DISK, SWAP, Count, add_lru_option, available, eat, lost, pin, read_part,
+    touch, use_lru, write_stream)
 
 KNOB = "/proc/sys/vm/memcg_soft_limit"
 # What the eater leaves, as in the series.
@@ -490,7 +490,7 @@ WORKLOADS = {function.__name__: function for function in (
 def parse(arguments):
     parser = init.parser()
     parser.add_argument("--v2", action="store_true")
-    parser.add_argument("--lru", choices=("classic", "mglru"), default="classic")
+    add_lru_option(parser)
     parser.add_argument("--soft", default=None)
     parser.add_argument("--reads", action="store_true")
     parser.add_argument("--pinned", action="store_true")
@@ -507,7 +507,7 @@ def work(arguments):
     options.knob = os.path.exists(KNOB)
     # Everybody runs in a group of v1, or in the root.
     init.mount_groups(not options.v2)
-    init.write(LRU_GEN, "y" if options.lru == "mglru" else "n")
+    use_lru(options.lru)
     if not options.no_swap:
         init.make_swap(SWAP)
     # The last one to close it would take its page cache along.
