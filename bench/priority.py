@@ -69,11 +69,9 @@ def rates(first, second):
 STOCK = ("stock", "again")
 
 
-def case(label, quick, workload, *how, beside_stock=False, kernel=(), settle=20):
-    measured = 6 if quick else 10
-    return Case(label, 1, (*how, "--settle", str(settle), "--seconds", str(measured), workload),
-                512 if quick else 1024, timeout=900, kernel=kernel,
-                left_out=() if beside_stock else STOCK)
+def case(label, workload, *how, beside_stock=False, kernel=(), settle=20, memory=512):
+    return Case(label, 1, (*how, "--settle", str(settle), "--seconds", "10", workload),
+                memory, timeout=900, kernel=kernel, left_out=() if beside_stock else STOCK)
 
 
 V1 = ("cgroup v1, classic LRU", ("--v1", "--lru", "classic"))
@@ -91,143 +89,155 @@ def as_without(table, label, *metrics):
         yield not_slower(table, label, f"{label}: {metric} as on stock", metric)
 
 
+def before(cases, row):
+    """What labels of cases have before this, where they end with it."""
+    return [each.label.removesuffix(f", {row}") for each in cases
+            if each.label.endswith(f", {row}")]
+
+
+def nobody_killed(table, cases):
+    for each in cases:
+        yield from no_kills(table, each.label, each.left_out)
+
+
 # 1. Two readers.
 
 def reader_cases(quick):
-    # Memory changes hands in half a minute.
-    return [case(f"{title}, 12/{second}", quick, "readers", *how, "--first", "12",
-                 "--second", second, settle=60,
-                 beside_stock=second == "12" and title in dict(LRUS).values() and not quick)
-            for title, how in (versions()[:1] if quick else versions(V1, ZRAM))
-            for second in (("12", "8", "6") if title == CLASSIC[1] and not quick
-                           else ("12", "6"))]
+    found = []
+    for title, how in versions()[:1] if quick else versions(V1, ZRAM):
+        published = title == CLASSIC[1] and not quick
+        for second in ("12", "8", "6") if published else ("12", "6"):
+            # Memory changes hands in half a minute, and in a whole one if there is twice as
+            # much: as much as in the series.
+            found.append(case(
+                f"{title}, 12/{second}", "readers", *how, "--first", "12", "--second", second,
+                settle=60 if published else 30, memory=1024 if published else 512,
+                beside_stock=second == "12" and title in dict(LRUS).values() and not quick))
+    return found
 
 
 def reader_goals(table, cases):
-    for label in [each.label for each in cases if each.label.endswith("12/6")]:
-        same = label.replace("12/6", "12/12")
+    for title in before(cases, "12/6"):
+        label, same = f"{title}, 12/6", f"{title}, 12/12"
         yield against(table, label, same, "rate1", f"{label}: the second against 12/12", SECOND)
         yield against(table, label, same, "rate0", f"{label}: the first against 12/12", FIRST)
         yield at_most(table, label, f"{label}: the first one is skipped", "skipped0", 0, "times")
         yield at_least(table, label, f"{label}: the second one is skipped", "skipped1", 1)
-    for each in cases:
-        yield from no_kills(table, each.label, each.left_out)
+    yield from nobody_killed(table, cases)
 
 
 # 2. A holder and another one.
 
 PROTECTIONS = {"nothing": (), "memory.low": ("--low",), "6": ("--first", "6"),
                "6 active": ("--first", "6,active")}
+BUSY, IDLE_HOLDER = "holder busy", "holder idle"
 
 
 def pair_cases(quick):
     # What the holder does not use, the other one gets within half a minute.
-    return [case(f"{title}, holder {state}, {protection}", quick, "pair", "--lru", lru,
-                 *(("--idle",) if state == "idle" else ()), *PROTECTIONS[protection],
-                 settle=60 if state == "idle" else 20)
-            for lru, title in LRUS for state in ("busy", "idle") for protection in PROTECTIONS
-            if not quick]
+    return [case(f"{title}, {state}, {protection}", "pair", "--lru", lru,
+                 *(("--idle",) if state == IDLE_HOLDER else ()), *how,
+                 settle=30 if state == IDLE_HOLDER else 15)
+            for lru, title in LRUS for state in (BUSY, IDLE_HOLDER)
+            for protection, how in PROTECTIONS.items()
+            if not quick and (state, protection) != (IDLE_HOLDER, "nothing")]
 
 
 def pair_goals(table, cases):
-    for each in cases:
-        yield from no_kills(table, each.label, each.left_out)
-        with_low = None
-        for protection in ("6", "6 active"):
-            if each.label.endswith(f", {protection}"):
-                with_low = each.label.replace(f", {protection}", ", memory.low")
-        if with_low is None:
-            continue
-        if "holder busy" in each.label:
-            yield at_least(table, each.label, f"{each.label}: the holder keeps at least {KEPT:g} "
-                           "of its memory", "kept0", KEPT)
-            yield against(table, each.label, with_low, "rate0",
-                          f"{each.label}: the holder against memory.low", KEPT)
+    for protection in ("6", "6 active"):
+        for title in before(cases, f"{BUSY}, {protection}"):
+            label = f"{title}, {BUSY}, {protection}"
+            yield at_least(table, label, f"{label}: the holder keeps at least {KEPT:g} of its "
+                           "memory", "kept0", KEPT)
+            yield against(table, label, f"{title}, {BUSY}, memory.low", "rate0",
+                          f"{label}: the holder against memory.low", KEPT)
+    for title in before(cases, f"{IDLE_HOLDER}, 6 active"):
         # MGLRU gives up memory.low in each pass in which others do not suffice.
-        elif each.label == f"{CLASSIC[1]}, holder idle, 6 active":
-            yield against(table, each.label, with_low, "rate1",
-                          f"{each.label}: the other one against memory.low", IDLE)
+        if title == CLASSIC[1]:
+            label = f"{title}, {IDLE_HOLDER}, 6 active"
+            yield against(table, label, f"{title}, {IDLE_HOLDER}, memory.low", "rate1",
+                          f"{label}: the other one against memory.low", IDLE)
+    yield from nobody_killed(table, cases)
 
 
 # 3. Kubernetes.
 
+POD, POD_BELOW = "pod 6", "pod 6 below slice 10"
+
+
 def pod_cases(quick):
-    rows = {"nothing": (), "pod 6": ("--first", "6"),
-            "slice 10, pod 6": ("--slice", "10", "--first", "6")}
-    return [case(f"{title}, {row}", quick, "pods", *how, *options)
-            for title, how in versions(V1) for row, options in rows.items() if not quick]
+    rows = {"nothing": (), POD: ("--first", "6"),
+            POD_BELOW: ("--slice", "10", "--first", "6")}
+    return [case(f"{title}, {row}", "pods", *how, *options)
+            for title, how in versions(V1) for row, options in rows.items()
+            if not quick and (row != POD_BELOW or title == CLASSIC[1])]
 
 
 def pod_goals(table, cases):
+    for row, number in ((POD, 6), (POD_BELOW, 10)):
+        for title in before(cases, row):
+            found = table.spread("rust", f"{title}, {row}", "effective")
+            yield goal(f"{title}, {row}: the pod has {number}", found,
+                       lambda found: spread_text(found, ""),
+                       lambda found, number=number: found["min"] == number == found["max"])
+    for title in before(cases, POD):
+        yield against(table, f"{title}, {POD}", f"{title}, nothing", "rate0",
+                      f"{title}, {POD}: the pod against nothing", HELPED)
     for each in cases:
-        for row, number in (("pod 6", 6), ("slice 10, pod 6", 10)):
-            if each.label.endswith(f", {row}") and (number == 10 or "slice" not in each.label):
-                title = each.label.removesuffix(f", {row}")
-                found = table.spread("rust", each.label, "effective")
-                yield goal(f"{each.label}: the pod has {number}", found,
-                           lambda found: spread_text(found, ""),
-                           lambda found, number=number: found["min"] == number == found["max"])
-                if number == 6:
-                    yield against(table, each.label, f"{title}, nothing", "rate0",
-                                  f"{each.label}: the pod against nothing", HELPED)
         yield at_least(table, each.label, f"{each.label}: pods came and went meanwhile",
                        "churned", 3)
-        yield from no_kills(table, each.label, each.left_out)
+    yield from nobody_killed(table, cases)
 
 
 # 4. A server.
 
 def server_cases(quick):
-    return [case(f"{title}, {given}", quick, "server", *how, "--first", given, kernel=("psi=1",),
+    return [case(f"{title}, {given}", "server", *how, "--first", given, kernel=("psi=1",),
                  beside_stock=given == "default")
             for title, how in versions() for given in ("default", "6") if not quick]
 
 
 def server_goals(table, cases):
-    labels = {each.label for each in cases}
-    for each in cases:
-        yield from no_kills(table, each.label, each.left_out)
-        without = each.label.replace(", 6", ", default")
-        if without == each.label:
-            yield not_slower(table, each.label, f"{each.label}: median as on stock", "p50")
-            continue
-        yield at_least(table, each.label, f"{each.label}: the server keeps at least {KEPT:g} of "
-                       "its memory", "kept", KEPT)
-        if without in labels:
-            yield against(table, each.label, without, "answers",
-                          f"{each.label}: answers against default", HELPED)
-            yield less(table, each.label, without, "p99", f"{each.label}: 99th percentile")
+    for title in before(cases, "default"):
+        label = f"{title}, default"
+        yield not_slower(table, label, f"{label}: median as on stock", "p50")
+    for title in before(cases, "6"):
+        label, without = f"{title}, 6", f"{title}, default"
+        yield at_least(table, label, f"{label}: the server keeps at least {KEPT:g} of its memory",
+                       "kept", KEPT)
+        yield against(table, label, without, "answers", f"{label}: answers against default",
+                      HELPED)
+        yield less(table, label, without, "p99", f"{label}: 99th percentile")
+    yield from nobody_killed(table, cases)
 
 
 # 5. Everybody is equal.
 
 def rest_cases(quick):
-    return [case(f"{title}, all {given}", quick, "rest", *how, "--first", given,
+    return [case(f"{title}, all {given}", "rest", *how, "--first", given,
                  beside_stock=given == "default")
             for title, how in (versions()[1:] if quick else versions(V1))
-            for given in (("0",) if quick else ("default", "0"))]
+            for given in (("0",) if quick or title == V1[0] else ("default", "0"))]
 
 
 def rest_goals(table, cases):
-    for each in cases:
-        yield from no_kills(table, each.label, each.left_out)
-        if each.label.endswith("all 0"):
-            yield at_least(table, each.label, f"{each.label}: somebody is taken from",
-                           "override0", 1)
-        else:
-            yield from as_without(table, each.label, "page0", "page1")
+    for title in before(cases, "all 0"):
+        label = f"{title}, all 0"
+        yield at_least(table, label, f"{label}: somebody is taken from", "override0", 1)
+    for title in before(cases, "all default"):
+        yield from as_without(table, f"{title}, all default", "page0", "page1")
+    yield from nobody_killed(table, cases)
 
 
 # 6. Nobody has a value, and some have memory.min and memory.low.
 
 def neighbour_cases(quick):
-    return [] if quick else [case(title, quick, "neighbours", *how, beside_stock=True)
+    return [] if quick else [case(title, "neighbours", *how, beside_stock=True)
                              for title, how in versions()]
 
 
 def neighbour_goals(table, cases):
     for each in cases:
-        yield from no_kills(table, each.label, each.left_out)
         for arm in table.arms:
             yield at_least(table, each.label, f"{each.label}: memory.min keeps at least "
                            f"{PROTECTED:g}, {arm}", "kept0", PROTECTED, arm)
@@ -237,6 +247,7 @@ def neighbour_goals(table, cases):
                 yield at_most(table, each.label, f"{each.label}: times that memory.low was given "
                               f"up, {arm}", "low", 0, "of them", arm)
         yield from as_without(table, each.label, "page3")
+    yield from nobody_killed(table, cases)
 
 
 SCENARIOS = named((
