@@ -14,16 +14,12 @@ from matplotlib import pyplot
 
 from harness.plot import STYLE, finish, write
 from harness.plot_samples import over_time, sizes
+from harness.stats import error_bar
 
 # Of the depths, one point each; the colour is the arm's.
 DEPTHS = "vDP*"
 # Figures of this size and below are noise, or nothing at all.
 LEAST = 1e-4
-
-
-def errors(spread):
-    return (spread["median"] - max(spread["min"], 0),
-            spread["max"] - spread["median"])
 
 
 def draw_points(axes, points, style, label, marker=None):
@@ -33,7 +29,7 @@ def draw_points(axes, points, style, label, marker=None):
               if spread and spread["median"] > LEAST]
     if not points:
         return False
-    below, above = zip(*(errors(spread) for _, spread in points))
+    below, above = zip(*(error_bar(spread) for _, spread in points))
     axes.errorbar([x for x, _ in points],
                   [spread["median"] for _, spread in points],
                   yerr=(below, above), capsize=3, label=label, linewidth=1.8,
@@ -106,7 +102,7 @@ def bars(figure, found):
             spread = spread_of(found, case, arm, metric)
             if not spread:
                 continue
-            below, above = errors(spread)
+            below, above = error_bar(spread)
             axes.bar(style["label"], spread["median"], width=0.6,
                      color=style["color"], yerr=([below], [above]), capsize=4)
         axes.set_title(described["label"], fontsize=9)

@@ -108,3 +108,10 @@ class Table:
         taken from two guests with the same kernel; None if it was not."""
         ratio = self.ratio(arm, twin, n, metric)
         return ratio and max(max(value, 1 / value) for value in ratio["values"])
+
+
+def error_bar(spread):
+    """How far it reaches below the median and above; a figure that can't be below 0 is not drawn
+    there, though noise may be."""
+    least = spread["min"] if spread["median"] < 0 else max(spread["min"], 0)
+    return spread["median"] - least, spread["max"] - spread["median"]
