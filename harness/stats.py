@@ -110,8 +110,8 @@ class Table:
         return ratio and max(max(value, 1 / value) for value in ratio["values"])
 
 
-def error_bar(spread):
+def error_bar(found):
     """How far it reaches below the median and above; a figure that can't be below 0 is not drawn
     there, though noise may be."""
-    least = spread["min"] if spread["median"] < 0 else max(spread["min"], 0)
-    return spread["median"] - least, spread["max"] - spread["median"]
+    least = found["min"] if found["median"] < 0 else max(found["min"], 0)
+    return found["median"] - least, found["max"] - found["median"]
