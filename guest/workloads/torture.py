@@ -12,7 +12,7 @@ from guest import balance, init, leaks
 from guest.groups import Process, oom_kills
 from guest.init import STATS
 from guest.torturer import (
-    KNOB, MAX_MOUNTS, MOST_DURATIONS, SWAP, TOP, Torturer)
+    CPU, KNOB, MAX_MOUNTS, MOST_DURATIONS, SWAP, TOP, Torturer)
 
 # Of what may still be on its way.
 TRIES = 20
@@ -50,10 +50,15 @@ def take_ids(count):
 def discharge(is_v1):
     """What each CPU keeps charged to a group for the next time keeps the group. It is given
     back when the group goes offline, but not while somebody else has all give back theirs: so
-    a removed group may keep it, on stock, too. A limit that it exceeds takes it."""
+    a removed group may keep it, on stock, too. A limit that it exceeds takes it.
+
+    A CPU that went offline before it gave back what it was asked for is not asked again, also
+    on stock, but gives back all when it goes offline."""
     limit = "memory.force_empty" if is_v1 else "memory.max"
     removed = balance.groups() - 1
     for _ in range(TRIES):
+        for online in "01":
+            init.retry(lambda online=online: init.write(CPU, online))
         init.write(f"{TOP}/{limit}", "0")
         if balance.groups() == 1:
             break
