@@ -155,16 +155,25 @@ def judge(tool, folder, options, *arguments):
     return found.conclude(f"consoles: {shown(LOGS)}/" if has_consoles else "") or status
 
 
+def module_of(name):
+    return importlib.import_module(f"tests.{name}.test_{name}")
+
+
+def parse(name, words=None):
+    """The options of a check in these words, or else of this program's, and those that are
+    pytest's."""
+    parser = argparse.ArgumentParser(formatter_class=argparse.RawDescriptionHelpFormatter)
+    if name not in QUICK_ONES:
+        parser.description = module_of(name).__doc__
+        getattr(module_of(name), "add_options", lambda parser: None)(parser)
+    selection.add_option(parser, "checks")
+    return parser.parse_known_args(words)
+
+
 def run():
     """The main function of such a check, whose name tests/run gives."""
     name = sys.argv[0].split()[-1]
-    parser = argparse.ArgumentParser(formatter_class=argparse.RawDescriptionHelpFormatter)
-    if name not in QUICK_ONES:
-        module = importlib.import_module(f"tests.{name}.test_{name}")
-        parser.description = module.__doc__
-        getattr(module, "add_options", lambda parser: None)(parser)
-    selection.add_option(parser, "checks")
-    options, others = parser.parse_known_args()
+    options, others = parse(name)
     # SystemExit would end one test only.
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)

@@ -5,9 +5,10 @@ import contextlib
 import fnmatch
 import functools
 import pathlib
+import shlex
 import tomllib
 
-from harness import kernels, kunit_suites, tools
+from harness import kernels, kunit_suites, pytest_check, selection, tools
 from harness.common import ROOT, BenchError, expect
 
 
@@ -46,17 +47,30 @@ def unmatched(mutant, names):
                                   f'{pattern}.*')]
 
 
+def command(mutant):
+    """Of its check: variables of the environment, and what is given to tests/run."""
+    words, variables = shlex.split(mutant['check']), {}
+    while '=' in words[0]:
+        variable, _, value = words.pop(0).partition('=')
+        variables[variable] = value
+    return variables, words
+
+
 def check(name, mutant, tree):
-    """That it fits the code: its text is there once, and so are its suites or program."""
+    """That it fits the code: its text is there once, and its suites, or its program with
+    cases that it chooses, are there."""
     _, text, changed = mutated(name, mutant, tree)
     expect(text != changed, f'{name}: changes nothing')
     if 'suites' in mutant:
         wrong = unmatched(mutant, cases())
         expect(not wrong, f'{name}: no case is called {" or ".join(wrong)}')
     else:
-        program = next(word for word in mutant['check'].split() if '=' not in word)
+        _, (program, *words) = command(mutant)
         expect((ROOT / 'tests' / program / f'test_{program}.py').is_file(),
                f'{name}: there is no tests/{program}')
+        options, _ = pytest_check.parse(program, ['-k', '', *words])
+        # It fails if there are none.
+        selection.chosen(options, pytest_check.module_of(program).cases(options))
     kernel = mutant.get('kernel', 'debug')
     expect(kernel in kernels.KERNELS, f'{name}: there is no kernel {kernel}')
 

@@ -10,7 +10,6 @@ a run that was interrupted goes on; FRESH=1 starts anew, and what -k chooses is 
 
 import os
 import re
-import shlex
 import subprocess
 
 import pytest
@@ -18,7 +17,7 @@ import pytest
 from harness import kernels, revision, tools
 from harness.common import BUILD, ROOT, BenchError
 from harness.kept import Kept
-from tests.mutants.mutants import applied, check, check_unchanged, load
+from tests.mutants.mutants import applied, check, check_unchanged, command, load
 
 TREE = BUILD / 'linux'
 LOGS = BUILD / 'log' / 'mutants'
@@ -37,12 +36,9 @@ def build(what, kernel):
 
 def run_check(name, mutant):
     """Returns whether the check failed, and whether it said why."""
-    words = shlex.split(mutant['check'])
+    variables, words = command(mutant)
     # It chooses, and counts, for itself: that it fails is as it should be.
-    env = {**os.environ, 'K': '', 'RESULTS': str(LOGS / 'results')}
-    while '=' in words[0]:
-        variable, _, value = words.pop(0).partition('=')
-        env[variable] = value
+    env = {**os.environ, 'K': '', 'RESULTS': str(LOGS / 'results'), **variables}
     LOGS.mkdir(parents=True, exist_ok=True)
     log = LOGS / f'{name}.log'
     with open(log, 'w', encoding='utf-8') as file:
