@@ -46,10 +46,10 @@ def each(name):
 
 
 def back(name):
-    """Which share of what a group had when it was alive it has given back."""
+    """How much of what a group had when it was alive it has given back, in percent."""
     def value(result):
         alive, kept = (one_of(f"{name}_{when}")(result) for when in ("alive", "dying"))
-        return 1 - kept / alive if alive else None
+        return 100 * (1 - kept / alive) if alive else None
     return value
 
 
@@ -169,7 +169,7 @@ SCENARIOS = named((
          "slab": ("charged slab", "MiB", mib("slab_dying")),
          "all_percpu": ("Percpu of the machine", "MiB", mib("all_percpu_dying")),
          "all_slab": ("SUnreclaim of the machine", "MiB", mib("all_slab_dying")),
-         "percpu_back": ("share that came back", "", back("percpu")),
+         "percpu_back": ("part that came back", "%", back("percpu")),
          "drained": ("groups that gave them back", "", one_of("drained")),
          "dying": ("groups that are dying", "", one_of("dying")), **GONE},
         pinned_goals, pinned_cases, plotted=("percpu", "slab")),

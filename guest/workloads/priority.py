@@ -55,8 +55,8 @@ def numbers(users, options):
 
 
 def readers(options):
-    """Two that read 83% of memory each: 850 MB of 1 GB, as in the series of 2019."""
-    users = [started(name, part(83), value)
+    """Two that read so much of memory each: 850 MB of 1 GB in the series of 2019."""
+    users = [started(name, part(options.part), value)
              for name, value in (("first", options.first), ("second", options.second))]
     found, samples = numbers(users, options)
     return found, {"samples": samples}
@@ -240,6 +240,7 @@ def parse(arguments):
     for name in ("--first", "--second", "--slice"):
         # On the kernel's command line a blank would end it.
         parser.add_argument(name, default=DEFAULT, type=lambda text: text.replace(",", " "))
+    parser.add_argument("--part", type=int, default=83, metavar="PERCENT")
     parser.add_argument("--low", action="store_true")
     parser.add_argument("--idle", action="store_true")
     parser.add_argument("--settle", type=float, default=5)
@@ -252,7 +253,7 @@ def work(arguments):
     options = parse(arguments)
     init.mount_groups(options.v1)
     use_lru(options.lru)
-    init.make_swap(SWAP if options.swap == "disk" else zram(memory()))
+    init.make_swap(SWAP if options.swap == "disk" else zram(2 * memory()))
     # Values are of no use to stock, which has none.
     probe = Group("probe")
     if not os.path.exists(f"{probe.path}/{KNOB}"):
