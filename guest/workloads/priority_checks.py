@@ -26,6 +26,8 @@ NUMBERS = "memcgs_with_priority"
 NOBODY = 65534
 # In seconds: longer than a group is active after a fault.
 IDLE = 1.5
+# In seconds: longer than reclaim takes for what a process wants.
+ENDS = 120
 
 
 def part():
@@ -92,6 +94,24 @@ def hierarchy(_options):
     for group in (later, pod, middle, top):
         group.remove()
     wait_until(lambda: not stat(NUMBERS), "a removed group has a value")
+
+
+def reset(options):
+    """A group that keeps the controller only for another one has no value any more."""
+    if options.v1:
+        return
+    init.write(f"{CGROUPS}/cgroup.subtree_control", "+io")
+    top = parent_group("top")
+    top.write("cgroup.subtree_control", "+io")
+    group = Group("g", parent=top)
+    prioritize(group, "6")
+    top.write("cgroup.subtree_control", "-memory")
+    check(not stat(NUMBERS), "a group without the controller has a value")
+    top.write("cgroup.subtree_control", "+memory")
+    check((group.read(KNOB), effective(group)) == (DEFAULT, WORST),
+          f"a group that has the controller again begins with {group.read(KNOB)!r}")
+    group.remove()
+    top.remove()
 
 
 def delegated(options):
@@ -175,7 +195,8 @@ class Cold:
         whose own memory can't be taken instead."""
         hungry = Group("hungry")
         wanted = available() + int(self.size * parts)
-        found = lost(self.groups, lambda: hungry.run(lambda _: eat(None, wanted, 0, True)))
+        process = hungry.start(lambda _: eat(None, wanted, 0, True))
+        found = lost(self.groups, lambda: process.result(ENDS))
         hungry.remove()
         check(oom_kills() == self.kills, "a process was killed")
         return found
@@ -189,8 +210,9 @@ class Cold:
 
 
 def expect_spared(first, other, size):
-    """The same bound tells the two apart where nobody has a value, see nobody()."""
-    check(other > size // 2 and first < other // 4,
+    """The same bound tells the two apart where nobody has a value, see nobody(). Of what is
+    wanted, 70 MiB may come from the initramfs, which is the root's, and can go to swap."""
+    check(other > size // 4 and first < other // 4,
           f"{mib((first,))} come from the one with a value, {mib((other,))} from the other one")
 
 
@@ -387,7 +409,7 @@ def beside_soft_limit(options):
     cold = Cold(DEFAULT, DEFAULT, "6")
     cold.groups[0].limit(0)
     first, other, third = cold.starve()
-    check(first > cold.size // 2 and max(other, third) < first // 4,
+    check(first > cold.size // 4 and max(other, third) < first // 4,
           f"they lost {mib((first, other, third))}")
     cold.remove()
     init.write("/proc/sys/vm/memcg_soft_limit", "0")
@@ -400,7 +422,7 @@ def beside_low(options):
     cold = Cold("6", DEFAULT, DEFAULT)
     cold.groups[1].write("memory.low", "max")
     first, low, other = cold.starve()
-    check(other > cold.size // 2 and max(first, low) < other // 4,
+    check(other > cold.size // 4 and max(first, low) < other // 4,
           f"they lost {mib((first, low, other))}")
     cold.remove()
 
@@ -447,10 +469,60 @@ def beside_pinned(_options):
     cold.remove()
 
 
-FILES = (knob, hierarchy, delegated)
+def ages_others(options):
+    """Without MGLRU, kswapd leaves the active list of a memcg alone that is spared."""
+    if options.lru != "classic":
+        return
+    group, other = Group("g"), Group("other")
+    size = memory() // 4 // MIB * MIB
+    used = Count()
+    process = group.start(use, size, used)
+    wait_until(used.read, "it gets no memory")
+    # Reclaim finds that what it scans is in use, as there is nothing else.
+    drop_caches()
+    other.run(lambda _: eat(None, available() + size, 0))
+    before = active(group)
+    check(before > 16 * MIB, f"{mib((before,))} of {mib((size,))} are active")
+    prioritize(group, "0")
+    other.run(read_part, 0, 2 * memory())
+    after = active(group)
+    check(after > before * 7 // 8, f"of {mib((before,))} on its active list {mib((after,))} are "
+          "left")
+    process.result()
+    other.remove()
+    group.remove()
+
+
+def active(group):
+    found = init.fields(f"{group.path}/memory.stat")
+    return found["active_anon"]
+
+
+def ends(_options):
+    """Reclaim ends where a memcg with a value has nothing to give, and there is no swap: whoever
+    asks for more is killed."""
+    init.swapoff(SWAP)
+    # What is there already is somebody else's.
+    drop_caches()
+    group, hungry = Group("g"), Group("hungry")
+    prioritize(group, "6")
+    keeps = group.start(pin, part(), part())
+    wait_until(lambda: group.usage() >= part(), "it gets no memory")
+    kills = oom_kills()
+    process = hungry.start(eat, memory(), 0)
+    wait_until(process.ended, "reclaim does not end")
+    os.waitpid(process.pid, 0)
+    check(oom_kills() == kills + 1, f"{oom_kills() - kills} processes were killed")
+    keeps.result()
+    hungry.remove()
+    group.remove()
+    init.swapon(SWAP)
+
+
+FILES = (knob, hierarchy, delegated, reset)
 TAKEN = (nobody, by_value, equals, nothing_else, by_own_limit, by_own_file, by_root_file,
          by_drop_caches, only_active, counted, come_and_go, beside_soft_limit, beside_low,
-         beside_min, beside_pinned)
+         beside_min, beside_pinned, ages_others, ends)
 # What takes seconds.
 BASIC = (by_value, by_own_limit, counted)
 CHECKS = {check.__name__: check for check in (*FILES, *TAKEN)}
