@@ -5,6 +5,7 @@ whom reclaim takes. The disks are those of guest/memory.py."""
 
 import errno
 import itertools
+import mmap
 import os
 import time
 
@@ -14,7 +15,8 @@ from guest.groups import (
     mount_tracing, oom_kills, stat, wait_until, was_told)
 from guest.init import CGROUPS
 from guest.memory import (
-    DISK, SWAP, Count, add_lru_option, available, eat, lost, pin, read_part, use, use_lru)
+    DISK, SWAP, Count, add_lru_option, available, eat, lost, pin, read_part, touch, use,
+    use_lru)
 from guest.priorities import (
     DEFAULT, EFFECTIVE, KNOB, counter, effective, parent_group, prioritize)
 
@@ -28,6 +30,8 @@ NOBODY = 65534
 IDLE = 1.5
 # In seconds: longer than reclaim takes for what a process wants.
 ENDS = 120
+# Bytes: less than kswapd keeps free.
+STEP = 256 << 10
 
 
 def part():
@@ -232,6 +236,47 @@ def by_value(_options):
         skipped = cold.counters("skipped")
         check(skipped[0] and not skipped[1], f"skipped: {skipped}")
         cold.remove()
+
+
+def by_kswapd(_options):
+    """kswapd alone: with MGLRU it scans as with 6 at once, but does not pass values by."""
+    cold = Cold("9", DEFAULT)
+    hungry = Group("hungry")
+    scanned = Scanned()
+    process = hungry.start(creep, available(), cold.size // 2)
+    first, other = lost(cold.groups, lambda: process.result(ENDS))
+    direct, kswapd = scanned.since()
+    hungry.remove()
+    check(direct < kswapd // 4, f"kswapd scans {kswapd} pages, and others {direct}")
+    # If kswapd begins with 6, a memcg with 9 is scanned as with 9, an eighth as much.
+    check(other > cold.size // 4 and first < other // 8,
+          f"kswapd takes {mib((first,))} of the one with a value, {mib((other,))} of the other one")
+    cold.remove()
+
+
+def creep(_hears, first, more):
+    """Takes more than there is, so slowly that kswapd can free it."""
+    area = mmap.mmap(-1, first + more, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    touch(area, 0, first)
+    for at in range(first, first + more, STEP):
+        touch(area, at, min(STEP, first + more - at))
+        time.sleep(0.01)
+    return {}
+
+
+class Scanned:
+    """Pages that were scanned: in direct reclaim, and by kswapd."""
+
+    def __init__(self):
+        self.first = self.read()
+
+    @staticmethod
+    def read():
+        found = init.fields("/proc/vmstat")
+        return found["pgscan_direct"], found["pgscan_kswapd"]
+
+    def since(self):
+        return [now - then for now, then in zip(self.read(), self.first)]
 
 
 def equals(_options):
@@ -520,7 +565,7 @@ def ends(_options):
 
 
 FILES = (knob, hierarchy, delegated, reset)
-TAKEN = (nobody, by_value, equals, nothing_else, by_own_limit, by_own_file, by_root_file,
+TAKEN = (nobody, by_value, by_kswapd, equals, nothing_else, by_own_limit, by_own_file, by_root_file,
          by_drop_caches, only_active, counted, come_and_go, beside_soft_limit, beside_low,
          beside_min, beside_pinned, ages_others, ends)
 # What takes seconds.
