@@ -162,12 +162,12 @@ def pair_goals(table, cases):
             # Where it has all of its memory, that is how fast the CPU is.
             yield against(table, label, f"{title}, {BUSY}, memory.low", "rate0",
                           f"{label}: the holder against memory.low", KEPT / 100, decides=False)
-    for title in titles_with(cases, f"{IDLE_HOLDER}, 6 active"):
-        # MGLRU gives up memory.low in each pass in which others do not suffice.
-        if title == CLASSIC[1]:
-            label = f"{title}, {IDLE_HOLDER}, 6 active"
-            yield against(table, label, f"{title}, {IDLE_HOLDER}, memory.low", "rate1",
-                          f"{label}: the other one against memory.low", IDLE)
+    # MGLRU gives up memory.low in each pass in which others do not suffice.
+    _, title = CLASSIC
+    if title in titles_with(cases, f"{IDLE_HOLDER}, 6 active"):
+        label = f"{title}, {IDLE_HOLDER}, 6 active"
+        yield against(table, label, f"{title}, {IDLE_HOLDER}, memory.low", "rate1",
+                      f"{label}: the other one against memory.low", IDLE)
     yield from nobody_killed(table, cases)
 
 

@@ -228,6 +228,11 @@ class Process:
               f"a process ended with status {status:#x}, see above")
         return json.loads(found)
 
+    def is_killed(self):
+        """Waits until it has ended; whether a signal did that."""
+        _, status = os.waitpid(self.pid, 0)
+        return os.WIFSIGNALED(status)
+
 
 def wait(hears):
     os.read(hears, 1)

@@ -242,10 +242,10 @@ def by_kswapd(_options):
     """kswapd alone: with MGLRU it scans as with 6 at once, but does not pass values by."""
     cold = Cold("9", DEFAULT)
     hungry = Group("hungry")
-    scanned = Scanned()
+    before = scanned()
     process = hungry.start(creep, available(), cold.size // 2)
     first, other = lost(cold.groups, lambda: process.result(ENDS))
-    direct, kswapd = scanned.since()
+    direct, kswapd = (now - then for now, then in zip(scanned(), before))
     hungry.remove()
     check(direct < kswapd // 4, f"kswapd scans {kswapd} pages, and others {direct}")
     # If kswapd begins with 6, a memcg with 9 is scanned as with 9, an eighth as much.
@@ -264,19 +264,10 @@ def creep(_hears, first, more):
     return {}
 
 
-class Scanned:
-    """Pages that were scanned: in direct reclaim, and by kswapd."""
-
-    def __init__(self):
-        self.first = self.read()
-
-    @staticmethod
-    def read():
-        found = init.fields("/proc/vmstat")
-        return found["pgscan_direct"], found["pgscan_kswapd"]
-
-    def since(self):
-        return [now - then for now, then in zip(self.read(), self.first)]
+def scanned():
+    """Pages, in direct reclaim and by kswapd."""
+    found = init.fields("/proc/vmstat")
+    return found["pgscan_direct"], found["pgscan_kswapd"]
 
 
 def equals(_options):
@@ -539,8 +530,7 @@ def ages_others(options):
 
 
 def active(group):
-    found = init.fields(f"{group.path}/memory.stat")
-    return found["active_anon"]
+    return init.fields(f"{group.path}/memory.stat")["active_anon"]
 
 
 def ends(_options):
@@ -556,7 +546,7 @@ def ends(_options):
     kills = oom_kills()
     process = hungry.start(eat, memory(), 0)
     wait_until(process.ended, "reclaim does not end")
-    os.waitpid(process.pid, 0)
+    check(process.is_killed(), "it gets more than there is")
     check(oom_kills() == kills + 1, f"{oom_kills() - kills} processes were killed")
     keeps.result()
     hungry.remove()

@@ -421,10 +421,9 @@ def limit(options):
     settle()
     base = maps_bytes()
     running = container.start(until_killed, options)
-    _, status = os.waitpid(running.pid, 0)
+    killed = running.is_killed()
     made = init.fields(MADE)
     grown = maps_bytes() - made["maps"]
-    killed = os.WIFSIGNALED(status)
     for number in range(options.groups):
         os.rmdir(f"{container.group.path}/g{number}")
     container.remove()

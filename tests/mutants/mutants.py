@@ -68,6 +68,7 @@ def check(name, mutant, tree):
         _, (program, *words) = command(mutant)
         expect((ROOT / 'tests' / program / f'test_{program}.py').is_file(),
                f'{name}: there is no tests/{program}')
+        # What K in the environment chooses is not for it.
         options, _ = pytest_check.parse(program, ['-k', '', *words])
         # It fails if there are none.
         selection.chosen(options, pytest_check.module_of(program).cases(options))
