@@ -17,7 +17,8 @@ TIMEOUT = 900
 # Between two looks at what the guest has printed, in seconds.
 POLL = 1.0
 # The last CPU is isolated: nobody takes back what it has charged ahead.
-KERNEL = ("root=/dev/vda", "rootfstype=ext2", "ro", "init=/init", "isolcpus=domain,1")
+KERNEL = ("root=/dev/vda", "rootfstype=ext2", "ro", "init=/init", "isolcpus=domain,1",
+          "psi=1")
 DUMP_MARK = "MM_RECLAIM_DUMP"
 TOOLS = ROOT / "tools/cgroup"
 
