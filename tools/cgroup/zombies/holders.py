@@ -195,20 +195,22 @@ def add_css_set(context, address, entry, css_set):
 
 # ---- structures of the kernel
 
+def writebacks(kernel):
+    """Each bdi_writeback, by its address. Those whose memcg was removed have a list of their
+    own, but each removal takes them off it for a while, to see which ones can go. Only those
+    of a device that is gone are there alone."""
+    bdis = kernel.entries(kernel.address("bdi_list"), "struct backing_dev_info", "bdi_list")
+    lists = [(kernel.address("offline_cgwbs"), "offline_node"),
+             *((bdi.wb_list.address_of_().value_(), "bdi_node") for bdi in bdis)]
+    return {wb.address_of_().value_(): wb for head, member in lists
+            for wb in kernel.entries(head, "struct bdi_writeback", member)}
+
+
 def find_writeback(context):
     kernel = context.kernel
     if not kernel.has_member("struct bdi_writeback", "memcg_css"):
         return
-    wbs = {}
-    offline = kernel.address("offline_cgwbs")
-    if offline:
-        wbs.update((wb.address_of_().value_(), wb) for wb in
-                   kernel.entries(offline, "struct bdi_writeback", "offline_node"))
-    for memcg in context.objects.values():
-        if memcg.cgwb_list.next:
-            wbs.update((wb.address_of_().value_(), wb) for wb in kernel.entries(
-                memcg.cgwb_list.address_of_().value_(), "struct bdi_writeback", "memcg_node"))
-    for wb in wbs.values():
+    for wb in writebacks(kernel).values():
         address = context.memcg_of_css(wb.memcg_css.value_())
         if address in context.dying:
             context.add(address, found.WRITEBACK, 1, f"writeback to {device(wb)}",
