@@ -16,33 +16,27 @@ FILE = figures.FIGURES / "release.json"
 TABLE = "steps"
 COLUMNS = ["make", "passed", "failed", "minutes", "CPU minutes", "revision", "date"]
 
+TARGETS = {step.target for step in tiers.RELEASE}
 # Those with guests that kunit.py does not start.
-GUESTS = tuple({step.target for step in tiers.RELEASE if step.guests or step.alone} - {"kunit"})
-# What some steps alone depend on, by how paths begin; the longest counts. On all else,
-# every step does.
+GUESTS = {step.target for step in tiers.RELEASE if step.guests or step.alone} - {"kunit"}
+# What some steps alone depend on, by how paths begin, where owned() does not tell.
 ONLY = {
     "Documentation/": ("htmldocs", "zombies"),
+    "bench/": GUESTS,
     "bench/drop_caches.py": ("bench",),
-    "bench/dying.py": ("bench-dying",),
-    "bench/priority.py": ("bench-priority",),
-    "bench/profile/": ("bench-profile",),
     "bench/scale.py": ("bench-scale", "boots"),
-    "bench/softlimit.py": ("bench-softlimit",),
-    "bench/untrusted.py": ("bench-untrusted",),
     "configs/selftests.config": ("selftests",),
     "configs/zombies.config": ("zombies",),
+    "guest/": GUESTS,
+    "guest/torturer.py": ("torture", "sanitize"),
     "guest/workloads/dying.py": ("bench-dying", "boots"),
-    "guest/workloads/failinject.py": ("failinject",),
     "guest/workloads/huge_tmpfs.py": ("boots",),
+    "guest/workloads/lists.py": ("sanitize",),
     "guest/workloads/map_cost.py": ("boots",),
-    "guest/workloads/priority.py": ("bench-priority",),
     "guest/workloads/priority_checks.py": ("boots",),
-    "guest/workloads/selftests.py": ("selftests",),
+    "guest/workloads/soft_limit.py": ("bench-softlimit", "boots"),
     "guest/workloads/tools.py": ("boots",),
     "guest/workloads/torture.py": ("torture", "sanitize"),
-    "guest/workloads/untrusted.py": ("bench-untrusted",),
-    "guest/workloads/zombies.py": ("zombies",),
-    "guest/torturer.py": ("torture", "sanitize"),
     "harness/arms.py": GUESTS,
     "harness/figures.py": (),
     "harness/list_table.py": ("litmus", "zombies"),
@@ -52,20 +46,12 @@ ONLY = {
     "harness/stale_code.py": GUESTS,
     "harness/tier.py": (),
     "harness/tiers.py": (),
-    "tests/boots/": ("boots",),
-    "tests/configs/": ("configs",),
-    "tests/failinject/": ("failinject",),
     "tests/harness/": (),
-    "tests/litmus/": ("litmus",),
-    "tests/model/": ("model",),
+    # The suites are in the tree of all kernels.
+    "tests/kunit/": TARGETS,
     "tests/mutants/": ("model", "mutants"),
     "tests/mutants_check/": (),
     "tests/mutants_debug/": (),
-    "tests/ncheck/": ("ncheck",),
-    "tests/objcheck/": ("objcheck",),
-    "tests/sanitize/": ("sanitize",),
-    "tests/selftests/": ("selftests",),
-    "tests/suites/": ("suites",),
     "tests/tools/": ("tools-check",),
     "tests/torture/": ("torture", "sanitize"),
     "tests/zombies/": ("zombies", "tools-check"),
@@ -75,9 +61,20 @@ ONLY = {
 ON_ALL = ("lint", "harness-check", "mutants-debug")
 
 
+def owned(target):
+    """How paths begin that are for this step alone, by their name."""
+    name = target.removeprefix("bench-")
+    folder = "tests" if name == target else "bench"
+    return f"{folder}/{name}/", f"{folder}/{name}.py", f"guest/workloads/{name}.py"
+
+
+# The longest counts. On all else, every step depends.
+STARTS = {start: (target,) for target in TARGETS for start in owned(target)} | ONLY
+
+
 def depends(step, path):
-    start = max(filter(path.startswith, ONLY), key=len, default=None)
-    return start is None or step.target in ON_ALL or step.target in ONLY[start]
+    start = max(filter(path.startswith, STARTS), key=len, default=None)
+    return start is None or step.target in ON_ALL or step.target in STARTS[start]
 
 
 class Released:

@@ -28,23 +28,17 @@ def keep(path, step, outcome):
     return later
 
 
-@pytest.mark.parametrize("change, holds", [
-    ({}, True), ({"rust/a.rs": "2"}, False), ({"rust/c.rs": "1"}, False),
-    ({"tests/litmus/b": "2"}, False), ({"tests/model/b": "2"}, True),
-    ({"harness/arms.py": "2"}, True)])
-def test_change(tmp_path, repository, change, holds):
+@pytest.mark.parametrize("target, change, holds", [
+    ("litmus", {}, True), ("litmus", {"rust/a.rs": "2"}, False),
+    ("litmus", {"rust/c.rs": "1"}, False), ("litmus", {"tests/litmus/b": "2"}, False),
+    ("litmus", {"tests/model/b": "2"}, True), ("litmus", {"harness/arms.py": "2"}, True),
+    ("boots", {"harness/arms.py": "2"}, False), ("bench-scale", {"harness/arms.py": "2"}, False),
+    ("kunit", {"harness/arms.py": "2"}, True)])
+def test_change(tmp_path, repository, target, change, holds):
     repository(change)
-    kept = keep(tmp_path / "release.json", Step("litmus"), PASSED)
-    assert bool(kept.passed(Step("litmus"))) == holds
-    assert not kept.passed(Step("model"))
-
-
-@pytest.mark.parametrize("target, holds", [
-    ("boots", False), ("bench-scale", False), ("kunit", True)])
-def test_guests(tmp_path, repository, target, holds):
-    repository({"harness/arms.py": "2"})
     kept = keep(tmp_path / "release.json", Step(target), PASSED)
     assert bool(kept.passed(Step(target))) == holds
+    assert not kept.passed(Step("model"))
 
 
 @pytest.mark.usefixtures("repository")
@@ -92,10 +86,20 @@ def test_quoted(tmp_path):
     assert [row[:4] for row in rows] == [["lint", "3", "0", "1.5"], ["model", "3", "0", "1.5"]]
 
 
+@pytest.mark.parametrize("path, only", [
+    ("tests/suites/a", {"suites"}), ("tests/torture/a", {"torture", "sanitize"}),
+    ("tests/kunit/a", released.TARGETS), ("tests/run", released.TARGETS),
+    ("bench/dying.py", {"bench-dying"}), ("bench/profile/a", {"bench-profile"}),
+    ("bench/run", released.GUESTS), ("guest/workloads/zombies.py", {"zombies"}),
+    ("guest/workloads/dying.py", {"bench-dying", "boots"})])
+def test_owned(path, only):
+    assert {step.target for step in RELEASE if released.depends(step, path)} == \
+        only.union(released.ON_ALL)
+
+
 def test_table():
     """What the table names is there."""
-    targets = {step.target for step in RELEASE}
     for path, only in released.ONLY.items():
         assert (ROOT / path).exists()
-        assert targets >= set(only)
-    assert targets >= set(released.ON_ALL)
+        assert released.TARGETS.issuperset(only)
+    assert released.TARGETS.issuperset(released.ON_ALL)
