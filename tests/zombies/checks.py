@@ -10,7 +10,6 @@ LEAST_NAMED = 0.99
 UNKNOWN = "unexplained"
 # Between the guest's clock and the kernel's, which moves by jiffies.
 CLOCK = 0.05
-# A time of removal that is known exactly lies within the rmdir().
 POINTER, UNIT = 8, 4
 CHARGED = ("memcg_vmstats_percpu", "lruvec_stats_percpu", "memcg1_events_percpu")
 # Which finder is the only one that knows of a reason, for all that recipes make.
@@ -104,6 +103,7 @@ def ages(expected, found, read_at):
         if age["least"] > most or (age["most"] is not None and age["most"] + lost < least):
             return (f"{each['path']} is {age['least']:.1f} to {age['most']} s old "
                     f"({age['how']}), not {least:.1f} to {most:.1f}")
+        # A time of removal that is known exactly lies within the rmdir().
         if age["exact"] and not least <= age["least"] <= most:
             return f"{each['path']} is {age['least']:.2f} s old, not {least:.2f} to {most:.2f}"
         if age["most"] is None:
