@@ -110,9 +110,13 @@ def wait_until(condition, what, details=lambda: ""):
 class Group:
     """A cgroup, with processes that run in it."""
 
+    # Those that this process has made and not removed, each behind its parent.
+    made: ClassVar[list] = []
+
     def __init__(self, name, soft=None, parent=None):
         self.path = f"{parent.path if parent else CGROUPS}/{name}"
         os.mkdir(self.path)
+        self.made.append(self)
         if soft is not None:
             self.limit(soft)
 
@@ -156,14 +160,15 @@ class Group:
     def remove(self):
         # A process that was waited for may still be about to leave it.
         init.retry(lambda: os.rmdir(self.path))
+        self.made.remove(self)
 
 
 class Process:
     """A child in a group, if it is given one, which ends when it is told to and says
     something."""
 
-    # What the others are told by: the end of a pipe, which nobody else must have.
-    told: ClassVar[set] = set()
+    # Those that this process has started and not waited for.
+    started: ClassVar[list] = []
 
     def __init__(self, group, function, arguments):
         self.said, says = os.pipe()
@@ -172,14 +177,15 @@ class Process:
         if self.pid:
             os.close(says)
             os.close(hears)
-            self.told.add(self.tells)
+            self.started.append(self)
             return
         status = 1
         try:
             os.close(self.said)
-            for pipe in (self.tells, *self.told):
-                os.close(pipe)
-            self.told.clear()
+            # Nobody but the parent must have the end of a pipe by which one is told.
+            for process in (self, *self.started):
+                process.tell()
+            self.started.clear()
             if group:
                 group.write("cgroup.procs", "0")
             before = os.times()
@@ -209,7 +215,6 @@ class Process:
     def tell(self):
         """Lets a process that waits go on; a second call has no effect."""
         if self.tells is not None:
-            self.told.discard(self.tells)
             os.close(self.tells)
             self.tells = None
 
@@ -223,15 +228,27 @@ class Process:
         check(select.select([self.said], [], [], patience)[0], "a process does not end")
         with os.fdopen(self.said, "rb") as pipe:
             found = pipe.read()
-        _, status = os.waitpid(self.pid, 0)
+        status = self.reap()
         check(not status and found,
               f"a process ended with status {status:#x}, see above")
         return json.loads(found)
 
     def is_killed(self):
         """Waits until it has ended; whether a signal did that."""
-        _, status = os.waitpid(self.pid, 0)
-        return os.WIFSIGNALED(status)
+        return os.WIFSIGNALED(self.reap())
+
+    def reap(self):
+        """Waits until it has ended, and returns its status."""
+        self.started.remove(self)
+        return os.waitpid(self.pid, 0)[1]
+
+
+def remove_all():
+    """Ends the processes that were started here, and removes the groups that were made."""
+    for process in Process.started[:]:
+        process.result()
+    for group in Group.made[::-1]:
+        group.remove()
 
 
 def wait(hears):

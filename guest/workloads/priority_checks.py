@@ -12,7 +12,7 @@ import time
 from guest import init
 from guest.groups import (
     MIB, TRACING, Group, Process, check, clock, drop_caches, expect_refused, memory,
-    mount_tracing, oom_kills, stat, wait_until, was_told)
+    mount_tracing, oom_kills, remove_all, stat, wait_until, was_told)
 from guest.init import CGROUPS
 from guest.memory import (
     DISK, SWAP, Count, add_lru_option, available, eat, lost, pin, read_part, touch, use,
@@ -65,8 +65,6 @@ def knob(_options):
     expect_refused(f"{group.path}/{EFFECTIVE}", "5", errno.EINVAL)
     for name in (KNOB, EFFECTIVE):
         check(not os.path.exists(f"{CGROUPS}/{name}"), f"the root has {name}")
-    group.remove()
-    wait_until(lambda: not stat(NUMBERS), "a removed group has a value")
 
 
 def hierarchy(_options):
@@ -95,9 +93,6 @@ def hierarchy(_options):
     top.write(KNOB, DEFAULT)
     expect_all(12, 12, 6)
     check(effective(later) == 12, "a later one keeps what it had")
-    for group in (later, pod, middle, top):
-        group.remove()
-    wait_until(lambda: not stat(NUMBERS), "a removed group has a value")
 
 
 def reset(options):
@@ -114,8 +109,6 @@ def reset(options):
     top.write("cgroup.subtree_control", "+memory")
     check((group.read(KNOB), effective(group)) == (DEFAULT, WORST),
           f"a group that has the controller again begins with {group.read(KNOB)!r}")
-    group.remove()
-    top.remove()
 
 
 def delegated(options):
@@ -133,8 +126,7 @@ def delegated(options):
         own = int(init.read(f"{given.path}/own/{EFFECTIVE}"))
         check(own == (WORST if number == DEFAULT else int(number)), f"it gets {own}")
         os.rmdir(f"{given.path}/own")
-        given.remove()
-        top.remove()
+        remove_all()
 
     delegate = "/sys/kernel/cgroup/delegate"
     if os.path.exists(delegate):
@@ -150,8 +142,6 @@ def delegated(options):
                                      b"nsdelegate"), "remount")
         own = mine.run(in_namespace)
         check(own["refused"] == errno.EPERM, f"in a cgroup namespace: {own}")
-    mine.remove()
-    top.remove()
 
 
 def helps_itself(_hears, path):
@@ -192,7 +182,6 @@ class Cold:
         for i, (group, value) in enumerate(zip(self.groups, values)):
             prioritize(group, value)
             group.run(read_part, i * self.size, self.size)
-        self.kills = oom_kills()
 
     def starve(self, parts=0.75):
         """What each of them lost to a process that wants so many parts more than there is, and
@@ -202,15 +191,10 @@ class Cold:
         process = hungry.start(lambda _: eat(None, wanted, 0, True))
         found = lost(self.groups, lambda: process.result(ENDS))
         hungry.remove()
-        check(oom_kills() == self.kills, "a process was killed")
         return found
 
     def counters(self, name):
         return [counter(group, name) for group in self.groups]
-
-    def remove(self):
-        for group in self.groups:
-            group.remove()
 
 
 def expect_spared(first, other, size):
@@ -226,7 +210,6 @@ def nobody(_options):
     first, other = cold.starve()
     check(first > other // 4 and other > first // 4, f"both lose {mib((first, other))}")
     check(not any(cold.counters("skipped") + cold.counters("override")), "something is counted")
-    cold.remove()
 
 
 def by_value(_options):
@@ -235,7 +218,7 @@ def by_value(_options):
         expect_spared(*cold.starve(), cold.size)
         skipped = cold.counters("skipped")
         check(skipped[0] and not skipped[1], f"skipped: {skipped}")
-        cold.remove()
+        remove_all()
 
 
 def by_kswapd(_options):
@@ -246,12 +229,10 @@ def by_kswapd(_options):
     process = hungry.start(creep, available(), cold.size // 2)
     first, other = lost(cold.groups, lambda: process.result(ENDS))
     direct, kswapd = (now - then for now, then in zip(scanned(), before))
-    hungry.remove()
     check(direct < kswapd // 4, f"kswapd scans {kswapd} pages, and others {direct}")
     # If kswapd begins with 6, a memcg with 9 is scanned as with 9, an eighth as much.
     check(other > cold.size // 4 and first < other // 8,
           f"kswapd takes {mib((first,))} of the one with a value, {mib((other,))} of the other one")
-    cold.remove()
 
 
 def creep(_hears, first, more):
@@ -276,7 +257,6 @@ def equals(_options):
     taken = cold.starve(1)
     # If walks begin with the first one, the last one loses nothing.
     check(min(taken) > max(taken) // 8, f"four with 6 lost {mib(taken)}")
-    cold.remove()
 
 
 def nothing_else(_options):
@@ -284,23 +264,19 @@ def nothing_else(_options):
     cold = Cold("0", "0")
     taken = cold.starve(1)
     check(sum(taken) > cold.size // 2, f"they lost {mib(taken)}")
-    cold.remove()
+    remove_all()
 
     group = Group("g")
     prioritize(group, "0")
     size = memory() * 5 // 8 // MIB * MIB
     held = Count()
-    process = group.start(use, size, held, True)
+    group.start(use, size, held, True)
     wait_until(held.read, "the first one gets no memory")
-    kills = oom_kills()
     mount_tracing()
     init.write(f"{OVERRIDE}/enable", "1")
     # There is swap for what it has, and nothing else that can be taken.
-    other = Group("other")
-    other.run(lambda _: eat(None, memory() // 2, 0, True))
-    other.remove()
+    Group("other").run(lambda _: eat(None, memory() // 2, 0, True))
     init.write(f"{OVERRIDE}/enable", "0")
-    check(oom_kills() == kills, "a process was killed")
     trace = init.read(f"{TRACING}/trace").splitlines()
     check(counter(group, "override"), f"no override is counted, {counter(group, 'skipped')} times "
           "skipped")
@@ -309,8 +285,6 @@ def nothing_else(_options):
           f"the trace has {seen[:1]} of the override, and ends with {trace[-1:]}")
     check(any(line.split()[0].startswith("kswapd") for line in seen),
           f"kswapd gives up before values: of {len(seen)} lines {seen[:1]}")
-    process.result()
-    group.remove()
 
 
 def by_own_limit(options):
@@ -337,7 +311,6 @@ def by_own_file(options):
     check(group.usage() < cold.size * 3 // 4,
           f"{mib((group.usage(),))} of {mib((cold.size,))} stay")
     check(not counter(group, "skipped"), "it was skipped")
-    cold.remove()
 
 
 def by_root_file(options):
@@ -348,7 +321,6 @@ def by_root_file(options):
     first, other = lost(cold.groups, lambda: init.write(f"{CGROUPS}/memory.reclaim",
                                                         str(cold.size * 3 // 4)))
     expect_spared(first, other, cold.size)
-    cold.remove()
 
 
 def by_drop_caches(_options):
@@ -356,7 +328,6 @@ def by_drop_caches(_options):
     cold = Cold("0")
     drop_caches()
     check(cold.groups[0].usage() < cold.size // 4, "it keeps its cache")
-    cold.remove()
 
 
 def only_active(_options):
@@ -368,15 +339,13 @@ def only_active(_options):
     check(effective(cold.groups[0]) == WORST, "an idle group counts as active")
     first, other = cold.starve()
     check(first > other // 4, f"an idle group loses {mib((first,))}, another one {mib((other,))}")
-    cold.remove()
+    remove_all()
 
     cold = Cold("6 active", DEFAULT)
-    faults = cold.groups[0].start(fault)
+    cold.groups[0].start(fault)
     time.sleep(IDLE)
     check(effective(cold.groups[0]) == 6, "a group that faults does not count as active")
     expect_spared(*cold.starve(), cold.size)
-    faults.result()
-    cold.remove()
 
 
 def fault(hears):
@@ -396,9 +365,9 @@ def counted(options):
     if options.v1:
         check(not init.fields(f"{top.path}/memory.stat")["gsp_skipped"],
               "those below count as its own")
-    cold.remove()
+    for group in cold.groups:
+        group.remove()
     check(counter(top, "skipped") == sum(skipped), "what a removed group had is lost")
-    top.remove()
 
 
 def come_and_go(_options):
@@ -426,8 +395,6 @@ def come_and_go(_options):
         cold.groups[1].run(read_part, cold.size, cold.size)
     counts = [process.result()["count"] for process in churning]
     check(min(counts) > 5, f"only {counts} groups came and went")
-    cold.remove()
-    wait_until(lambda: not stat(NUMBERS), "removed groups have values")
 
 
 # ---- beside other protection
@@ -440,14 +407,13 @@ def beside_soft_limit(options):
     cold = Cold("6", DEFAULT)
     cold.groups[0].limit(0)
     expect_spared(*cold.starve(), cold.size)
-    cold.remove()
+    remove_all()
     # Without a value it comes first.
     cold = Cold(DEFAULT, DEFAULT, "6")
     cold.groups[0].limit(0)
     first, other, third = cold.starve()
     check(first > cold.size // 4 and max(other, third) < first // 4,
           f"they lost {mib((first, other, third))}")
-    cold.remove()
     init.write("/proc/sys/vm/memcg_soft_limit", "0")
 
 
@@ -460,7 +426,7 @@ def beside_low(options):
     first, low, other = cold.starve()
     check(other > cold.size // 4 and max(first, low) < other // 4,
           f"they lost {mib((first, low, other))}")
-    cold.remove()
+    remove_all()
 
     # Whoever has both loses no later than one with memory.low alone.
     cold = Cold("0", DEFAULT)
@@ -469,14 +435,13 @@ def beside_low(options):
     both, low = cold.starve(1)
     check(both > low // 4, f"of two with memory.low, the one with a value loses {mib((both,))}, "
           f"the other one {mib((low,))}")
-    cold.remove()
+    remove_all()
 
     cold = Cold("0", DEFAULT)
     cold.groups[1].write("memory.low", "max")
     first, low = cold.starve(0.5)
     check(first > cold.size // 4 and low < first // 4,
           f"a value of 0 keeps all but {mib((first,))}, and memory.low all but {mib((low,))}")
-    cold.remove()
 
 
 def beside_min(options):
@@ -488,21 +453,17 @@ def beside_min(options):
     first, kept = cold.starve(0.5)
     check(first > cold.size // 4 and kept < 8 * MIB,
           f"a value of 0 keeps all but {mib((first,))}, and memory.min all but {mib((kept,))}")
-    cold.remove()
 
 
 def beside_pinned(_options):
     """What reclaim finds elsewhere, and can't have, does not keep it from those it spares."""
     cold = Cold("0")
     other = Group("other")
-    keeps = other.start(pin, cold.size, cold.size)
+    other.start(pin, cold.size, cold.size)
     wait_until(lambda: other.usage() >= cold.size, "the other one gets no memory")
     taken, = cold.starve(0.5)
     check(taken > cold.size // 4, f"{mib((taken,))} come from the one with a value")
     check(cold.counters("override")[0], "no override is counted")
-    keeps.result()
-    other.remove()
-    cold.remove()
 
 
 def ages_others(options):
@@ -512,7 +473,7 @@ def ages_others(options):
     group, other = Group("g"), Group("other")
     size = memory() // 4 // MIB * MIB
     used = Count()
-    process = group.start(use, size, used)
+    group.start(use, size, used)
     wait_until(used.read, "it gets no memory")
     # Reclaim finds that what it scans is in use, as there is nothing else.
     drop_caches()
@@ -524,9 +485,6 @@ def ages_others(options):
     after = active(group)
     check(after > before * 7 // 8, f"of {mib((before,))} on its active list {mib((after,))} are "
           "left")
-    process.result()
-    other.remove()
-    group.remove()
 
 
 def active(group):
@@ -541,16 +499,11 @@ def ends(_options):
     drop_caches()
     group, hungry = Group("g"), Group("hungry")
     prioritize(group, "6")
-    keeps = group.start(pin, part(), part())
+    group.start(pin, part(), part())
     wait_until(lambda: group.usage() >= part(), "it gets no memory")
-    kills = oom_kills()
     process = hungry.start(eat, memory(), 0)
     wait_until(process.ended, "reclaim does not end")
     check(process.is_killed(), "it gets more than there is")
-    check(oom_kills() == kills + 1, f"{oom_kills() - kills} processes were killed")
-    keeps.result()
-    hungry.remove()
-    group.remove()
     init.swapon(SWAP)
 
 
@@ -562,6 +515,8 @@ TAKEN = (nobody, by_value, by_kswapd, equals, nothing_else, by_own_limit, by_own
 BASIC = (by_value, by_own_limit, counted)
 CHECKS = {check.__name__: check for check in (*FILES, *TAKEN)}
 GROUPS = {"files": FILES, "taken": TAKEN, "basic": BASIC}
+# How many processes the kernel kills in a check; it is none in others.
+KILLS = {ends: 1}
 
 
 def parse(arguments):
@@ -570,6 +525,16 @@ def parse(arguments):
     add_lru_option(parser)
     parser.add_argument("checks", choices=(*GROUPS, *CHECKS))
     return parser.parse_args(arguments)
+
+
+def run(check_one, options):
+    """Leaves nothing of what it made, nor of its values."""
+    before = oom_kills()
+    check_one(options)
+    remove_all()
+    killed = oom_kills() - before
+    check(killed == KILLS.get(check_one, 0), f"{killed} processes were killed")
+    wait_until(lambda: not stat(NUMBERS), "removed groups have values")
 
 
 def work(arguments):
@@ -582,7 +547,7 @@ def work(arguments):
         for check_one in GROUPS.get(options.checks) or (CHECKS[options.checks],):
             start = time.monotonic()
             print(f"# {check_one.__name__}", flush=True)
-            check_one(options)
+            run(check_one, options)
             passed[check_one.__name__] = round(time.monotonic() - start, 1)
     return {"cgroup": "v1" if options.v1 else "v2", "lru": options.lru, "passed": passed,
             "oom_kills": oom_kills(), "clock": clock()}
