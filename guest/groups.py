@@ -29,21 +29,6 @@ def memory():
     return os.sysconf("SC_PHYS_PAGES") * PAGE
 
 
-def clock():
-    """What time is told by, and how fine it is."""
-    times = [time.monotonic_ns() for _ in range(1000)]
-    # All may be within one tick, until the kernel has found something better.
-    while times[-1] == times[0]:
-        times.append(time.monotonic_ns())
-    step = min(after - before for before, after in zip(times, times[1:]) if after != before)
-    source = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
-    return {"source": init.read(source).strip(), "step_ns": step}
-
-
-def oom_kills():
-    return init.fields("/proc/vmstat").get("oom_kill", 0)
-
-
 def stat(name):
     """A counter of ours, or 0 where there is none."""
     try:

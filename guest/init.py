@@ -131,6 +131,26 @@ def mount_groups(is_v1=False):
         write(f"{CGROUPS}/cgroup.subtree_control", "+memory")
 
 
+def cgroup_version():
+    """The one that is mounted."""
+    return "v2" if os.path.exists(f"{CGROUPS}/cgroup.controllers") else "v1"
+
+
+def clock():
+    """What time is told by, and how fine it is."""
+    times = [time.monotonic_ns() for _ in range(1000)]
+    # All may be within one tick, until the kernel has found something better.
+    while times[-1] == times[0]:
+        times.append(time.monotonic_ns())
+    step = min(after - before for before, after in zip(times, times[1:]) if after != before)
+    source = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+    return {"source": read(source).strip(), "step_ns": step}
+
+
+def oom_kills():
+    return fields("/proc/vmstat").get("oom_kill", 0)
+
+
 def parser():
     """Of what each program of this kind is given."""
     found = argparse.ArgumentParser()
@@ -154,6 +174,8 @@ def main(work):
         result = {"n": int(arguments[1]),
                   "implementation": "rust" if os.path.exists(STATS) else "c"}
         result.update(work(arguments))
+        result.update(cgroup=cgroup_version(), kernel=os.uname().release, clock=clock(),
+                      oom_kills=oom_kills())
         print("# MM_RECLAIM_JSON " + json.dumps(result))
         print("MM_RECLAIM_EXIT code 0", flush=True)
     except Exception as error:  # pylint: disable=broad-exception-caught

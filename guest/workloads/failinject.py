@@ -101,8 +101,7 @@ def work(arguments):
     if not found:
         raise Failed(f"no operation is called \"{options.only}\"")
     leaks.check()
-    return {"cgroup": "v1" if options.v1 else "v2", "stride": options.stride,
-            "operations": found}
+    return {"stride": options.stride, "operations": found}
 
 
 init.main(work)

@@ -31,7 +31,7 @@ def work(_arguments):
     with counted(FUNCTION, calls):
         for number in range(FILES):
             allocate(f"/huge/{number}")
-    return {"cgroup": "v2", "files": FILES, "calls": calls[0],
+    return {"files": FILES, "calls": calls[0],
             "huge_kib": init.fields("/proc/meminfo")["ShmemHugePages:"]}
 
 

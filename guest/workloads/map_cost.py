@@ -68,8 +68,8 @@ def work(arguments):
     # As where nobody is root.
     init.umount("/sys/kernel/debug")
     costs = [found, cost()]
-    return {"cgroup": "v2", "groups": TIMES * count, "before": before, "objects": objects,
-            "stats": stats, "costs": costs}
+    return {"groups": TIMES * count, "before": before, "objects": objects, "stats": stats,
+            "costs": costs}
 
 
 init.main(work)

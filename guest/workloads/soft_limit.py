@@ -16,8 +16,7 @@ import zlib
 
 from guest import init
 from guest.groups import (
-    MIB, Group, check, clock, counted, drop_caches, expect_refused, memory, oom_kills, stat,
-    wait, was_told)
+    MIB, Group, check, counted, drop_caches, expect_refused, memory, stat, wait, was_told)
 from guest.init import CGROUPS, PAGE, Failed
 from guest.memory import (
     DISK, SLOW_DISK, SWAP, Count, add_lru_option, available, eat, lost, pin, read_part,
@@ -297,13 +296,13 @@ def refused(_options):
     group, writer = stale_group(), Group("writer")
     check(stat("memcgs_in_excess") == 1, "there is no such mark")
     passes, vain = stat("excess_passes"), stat("excess_passes_in_vain")
-    kills = oom_kills()
+    kills = init.oom_kills()
     writer.run(write_stream, memory() * 2)
     passes = stat("excess_passes") - passes
     vain = stat("excess_passes_in_vain") - vain
     check(passes > 0, "reclaim did not look for groups in excess")
     check(vain == passes, f"{vain} of {passes} first passes were in vain")
-    check(oom_kills() == kills, "a process was killed")
+    check(init.oom_kills() == kills, "a process was killed")
     group.limit(NO_LIMIT)
     check(stat("memcgs_in_excess") == 0, "the mark stays")
     return {"passes": [passes]}, {}
@@ -316,7 +315,7 @@ def unreclaimable(options):
     top = Group("top")
     locked, writer = Group("locked", 0, top), Group("writer", parent=top)
     part = memory() // 4 // MIB * MIB
-    kills = oom_kills()
+    kills = init.oom_kills()
     eats = locked.start(pin, part) if options.pinned else \
         locked.start(eat, part, 0, True)
     eats.wait_until(lambda: locked.usage() >= part)
@@ -326,7 +325,7 @@ def unreclaimable(options):
     writer.run(write_stream, memory() // 2)
     check(not eats.ended(), "the group in excess has lost its process")
     eats.result()
-    check(oom_kills() == kills, "a process was killed")
+    check(init.oom_kills() == kills, "a process was killed")
     return {"passes": [stat("excess_passes")]}, {}
 
 
@@ -386,7 +385,7 @@ def trickles(options):
     cold, hungry = Group("cold"), Group("hungry")
     stuck = Stuck(part, options.pause)
     cold.run(read_part, part, part)
-    kills = oom_kills()
+    kills = init.oom_kills()
     stuck.begin()
     passes, vain = stat("excess_passes"), stat("excess_passes_in_vain")
     # Half of what is cold.
@@ -398,7 +397,7 @@ def trickles(options):
 
     from_cold, = lost((cold,), hunger)
     counted = stuck.counted()
-    check(oom_kills() == kills, "a process was killed")
+    check(init.oom_kills() == kills, "a process was killed")
     check(from_cold > part // 4,
           f"only {from_cold // MIB} of {part // MIB} MiB come from cold cache")
     stuck.end()
@@ -419,14 +418,14 @@ def rescue(options):
         init.write(f"/proc/{process.pid}/oom_score_adj", "-1000")
     # A kernel may look for another one before the first one's memory is free.
     second = Group("second").start(linger)
-    hog, kills = Group("hog"), oom_kills()
+    hog, kills = Group("hog"), init.oom_kills()
     start = time.monotonic()
     eats = hog.start(eat_until_killed)
     killed = eats.is_killed()
     took = time.monotonic() - start
     counted = stuck.counted()
     check(killed, "the eater was not killed")
-    kills = oom_kills() - kills
+    kills = init.oom_kills() - kills
     second.tell()
     check(kills == 1 + second.is_killed(), f"{kills} processes were killed")
     stuck.end()
@@ -512,14 +511,7 @@ def work(arguments):
     # The last one to close it would take its page cache along.
     with open(DISK, "rb", buffering=0), open(SLOW_DISK, "rb", buffering=0):
         series, more = WORKLOADS[options.workload](options)
-    return {
-        "cgroup": "v2" if options.v2 else "v1",
-        "lru": options.lru, "series": series,
-        "knob": init.read(KNOB).strip() if options.knob else None,
-        "oom_kills": oom_kills(), "passes": stat("excess_passes"),
-        "in_vain": stat("excess_passes_in_vain"),
-        "memory": memory(), "kernel": os.uname().release, "clock": clock(), **more,
-    }
+    return {"series": series, "passes": stat("excess_passes"), **more}
 
 
 init.main(work)

@@ -23,7 +23,7 @@ def work(arguments):
     for group in (Group(f"g{number}") for number in range(int(arguments[1]))):
         group.run(look_up, group)
     return {
-        "cgroup": "v2", "objects": OBJECTS,
+        "objects": OBJECTS,
         "maps": json.loads(init.told_by("memcg_shrinker_maps.py", "--json")),
         "table": init.told_by("memcg_shrinker_maps.py", "--sort", "memory").splitlines(),
         "shrinkers": init.told_by("memcg_shrinker.py").splitlines(),

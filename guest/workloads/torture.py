@@ -9,7 +9,7 @@ import os
 import time
 
 from guest import balance, init, leaks
-from guest.groups import Process, oom_kills
+from guest.groups import Process
 from guest.init import STATS
 from guest.torturer import (
     CPU, KNOB, MAX_MOUNTS, MOST_DURATIONS, SWAP, TOP, Torturer)
@@ -112,10 +112,9 @@ def work(arguments):
         leaks.check()
     after = init.fields(STATS) if ours else {}
     return {
-        "cgroup": "v1" if options.v1 else "v2", "seed": options.seed, **total,
+        "seed": options.seed, **total,
         "balance": before,
         "counted": {name: after[name] - stats[name] for name in after},
-        "oom_kills": oom_kills(),
         "swapped": init.fields("/proc/vmstat")["pswpout"],
     }
 
