@@ -219,16 +219,13 @@ def pinned(options):
     for group in groups:
         pins.pin(group)
     full = sample(parent)
-    start = time.monotonic()
     for group in groups:
         group.remove()
-    removed = time.monotonic() - start
     kept = settle(parent)
     found = dying(parent)
     said = init.fields(f"{parent.path}/memory.stat")
     first.remove()
-    return {"removed": [removed], "dying": [found],
-            "drained": [said.get("drained_memcgs", 0)],
+    return {"dying": [found], "drained": [said.get("drained_memcgs", 0)],
             **kept_by(base, full, "alive"), **kept_by(base, kept, "dying"),
             **end(parent, pins, base)}
 

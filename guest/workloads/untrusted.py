@@ -185,14 +185,11 @@ def make_groups(container, number):
 def look_up(container, groups, places):
     """In each group, a name in each of the places. It is not there, so that the
     object that is charged is gone at once."""
-    most = 0
     for group in groups:
         enter(group)
         for place in places:
             os.path.exists(f"{place}/none")
-        most = max(most, stat("bytes"))
     enter(container.init)
-    return most
 
 
 def destroy(groups, places):
@@ -337,12 +334,11 @@ def worst(_hears, container, options):
     samples["made"] = sample(group)
     start = time.monotonic()
     # One of those that share a unit is enough.
-    most = look_up(container, made, places[::CLASS])
+    look_up(container, made, places[::CLASS])
     looked = time.monotonic() - start
     samples["looked"] = sample(group)
     destroy(made, places)
-    return {"samples": samples, "most": most, "mounted": mounted,
-            "looked": looked}
+    return {"samples": samples, "mounted": mounted, "looked": looked}
 
 
 def nodes():
@@ -388,12 +384,12 @@ def pay(options):
     settle()
     gone = sample()
     series = {"mounted": [found["mounted"]], "looked": [found["looked"]],
-              "most": [found["most"]], "drop": [dropped], "dying": [dying()],
+              "drop": [dropped], "dying": [dying()],
               **growth("mounted", samples["base"], samples["mounted"]),
               **growth("made", samples["mounted"], samples["made"]),
               **growth("looked", samples["made"], samples["looked"]),
               **growth("all", samples["base"], samples["looked"]),
-              **growth("after", base, after), **growth("gone", base, gone)}
+              **growth("after", base, after)}
     if os.path.exists(STATS):
         check_bound(samples, options.mounts)
         left = gone["maps"] - base["maps"]
@@ -412,7 +408,6 @@ def until_killed(_hears, container, options):
                       f"{to_reclaim(container.group)}\n")
     container.group.write("memory.max", container.group.usage() + ROOM)
     look_up(container, made, places[::CLASS])
-    return {}
 
 
 def limit(options):
