@@ -16,7 +16,8 @@ import zlib
 
 from guest import init
 from guest.groups import (
-    MIB, Group, check, counted, drop_caches, expect_refused, memory, stat, wait, was_told)
+    MIB, Group, check, counted, drop_caches, expect_refused, memory, stat, wait,
+    wait_until, was_told)
 from guest.init import CGROUPS, PAGE, Failed
 from guest.memory import (
     DISK, SLOW_DISK, SWAP, Count, add_lru_option, available, eat, lost, pin, read_part,
@@ -445,12 +446,8 @@ def come_and_go(options):
     writer.limit(NO_LIMIT)
     top.limit(NO_LIMIT)
     # A group that was removed goes offline a little later.
-    for _ in range(100):
-        if stat("memcgs_in_excess") == before:
-            break
-        time.sleep(0.1)
-    check(stat("memcgs_in_excess") == before,
-          f"{stat('memcgs_in_excess')} groups are in excess, and none is left")
+    wait_until(lambda: stat("memcgs_in_excess") == before, "groups are in excess, and none is left",
+               lambda: f": {stat('memcgs_in_excess')}, and {before} before")
 
 
 WORKLOADS = {function.__name__: function for function in (
