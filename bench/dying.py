@@ -7,7 +7,7 @@ The figures of the series "mm: reduce the memory footprint of dying memory cgrou
 many possible CPUs. Bytes decide; see goals.py.
 """
 
-from harness import disk_image, python_guest, scenario_bench
+from harness import disk_image, scenario_bench
 from harness.goals import at_least, at_most, goal, spread_text
 from harness.scenario import Case, Scenario, mib, named, one_of
 
@@ -25,10 +25,6 @@ LESS = 0.94
 SUMS_BACK = 0.75
 # What is neither per CPU nor a cache, and is not of one group, in MiB.
 FLAT = 1
-
-
-def build():
-    return python_guest.build("dying.py")
 
 
 def disks():
@@ -209,4 +205,4 @@ NOTES = scenario_bench.NOTES + f"""\
 
 BENCH = scenario_bench.Bench(
     "dying", "The bench of removed groups: what they keep, on stock and on this project.",
-    SCENARIOS, ("stock", "rust"), (), NOTES, build, disks, (3, 1))
+    SCENARIOS, ("stock", "rust"), (), NOTES, "dying.py", disks)

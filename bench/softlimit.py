@@ -8,7 +8,7 @@ above 1 is in favour of soft limits. Whether first passes happen, and how many g
 are visited, decides; see goals.py.
 """
 
-from harness import scenario_bench, soft_limit_guest
+from harness import disk_image, scenario_bench
 from harness.common import QUICK
 from harness.goals import at_least, at_most, below, no_kills, not_slower
 from harness.scenario import KILLS, LRUS, Case, Scenario, median, mib, named, over
@@ -20,6 +20,16 @@ FLAT = 1
 # The same of the groups that are visited while a GiB is reclaimed, of which there
 # are two without the empty ones. How often reclaim starts anew differs.
 VISITED = 3
+SWAP = 1536 << 20
+# In bytes per second.
+DISK_SPEED = 200_000_000
+
+
+def disks():
+    """Two where data goes that nobody reads again, and swap. The first one takes what it
+    gets at once, the second one as fast as a real disk."""
+    null = disk_image.NULL
+    return (null, f"{null},throttling.bps-write={DISK_SPEED}", disk_image.drive("swap", SWAP))
 
 
 def seconds(name):
@@ -159,4 +169,4 @@ once. Swap is a file of the host."""
 BENCH = scenario_bench.Bench(
     "softlimit", "The bench of soft limits: stock, and this project with them off and on.",
     SCENARIOS, ("stock", "on") if QUICK else ("stock", "off", "on"), (), NOTES,
-    soft_limit_guest.build, soft_limit_guest.disks, (3, 1))
+    "soft_limit.py", disks)

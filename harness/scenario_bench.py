@@ -13,7 +13,8 @@ import re
 from collections.abc import Callable
 
 from harness import (
-    arms, measuring, page, qemu, report, results, scenario_report, selection, session)
+    arms, measuring, page, python_guest, qemu, report, results, scenario_report, selection,
+    session)
 from harness.common import LOGS, OUT, QUICK, shown
 
 MEMORY_MAX = 16384
@@ -38,7 +39,7 @@ class Bench:
     arms: tuple             # that are compared
     others: tuple           # that there are, too
     notes: str              # below the line that describes the host
-    initramfs: Callable = None  # returns the path of another one than usual
+    program: str = ""       # of guest/workloads, in Python; else the one in C
     disks: Callable = tuple  # returns what the guests have
     rounds: tuple = (3, 1)  # by default, and if it is to be quick
     beside: tuple = ()      # arms that are measured, and need not be
@@ -142,8 +143,8 @@ def run(bench):
     """The main function of such a program."""
     options = parse_options(bench)
     guard, initrd, accel = session.begin(options, f"{bench.name}-*")
-    if bench.initramfs:
-        initrd = bench.initramfs()
+    if bench.program:
+        initrd = python_guest.build(bench.program)
     limit = min(options.memory_max or MEMORY_MAX, host_memory())
     print(f"{accel}, guests with {options.cpus} CPUs and at most {limit} MiB; "
           f"consoles: {shown(LOGS)}/", flush=True)

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
+from bench import priority, softlimit
 from bench.scale import IDLE_CALLS
-from harness import (
-    arms, initramfs, kernels, priority_guest, python_guest, qemu, soft_limit_guest)
+from harness import arms, initramfs, kernels, python_guest, qemu
 from harness.common import QUICK, Unexpected, expect
 from harness.stats import calls
 
@@ -31,8 +31,8 @@ class Boot:
     workload: tuple = ()
     memory: int = 1024
     cgroup: str = "v2"
-    # Where the guest's first process comes from.
-    initramfs: Callable = build_once
+    # Of guest/workloads, in Python; else the one in C.
+    program: str = ""
     disks: Callable = tuple
     timeout: int = None
     # Whether QUICK=1 leaves it out: it takes minutes.
@@ -160,16 +160,15 @@ def queued_once(result):
 def soft_limit(name, *workload, variant=DEBUG, memory=1280, **more):
     """With all that the kernel can check; the guest fails if a check does."""
     return Boot(f"soft limits: {name}", variant, workload=workload, memory=memory,
-                cgroup="v1", initramfs=soft_limit_guest.build,
-                disks=soft_limit_guest.disks, timeout=300, **more)
+                cgroup="v1", program="soft_limit.py", disks=softlimit.disks, timeout=300, **more)
 
 
 def priorities(name, *checks, v1=False, lru="classic", variant=DEBUG, **more):
     """The guest fails if one of its checks does."""
     return Boot(f"priorities: {name}, cgroup v{2 - v1}, {lru}", variant,
                 workload=(*(("--v1",) if v1 else ()), "--lru", lru, *checks), memory=1280,
-                cgroup="v1" if v1 else "v2", initramfs=priority_guest.build_checks,
-                disks=priority_guest.checked_disks, timeout=900, **more)
+                cgroup="v1" if v1 else "v2", program="priority_checks.py",
+                disks=priority.fast_disks, timeout=900, **more)
 
 
 # What reclaim may take longer than on stock because of groups in excess.
@@ -220,20 +219,15 @@ BOOTS = (
     Boot("debugfs, cgroup_disable=memory",
          kernel=("cgroup_disable=memory",),
          workload=("--any", "--shrinker-debug"), cgroup=WITHOUT_MEMORY),
-    Boot("tools/cgroup, run by Python",
-         initramfs=lambda: python_guest.build("tools.py"),
-         check=tools_agree),
-    Boot("shrinker_map_cost.py, and stock", variant="rust", against="stock",
-         initramfs=lambda: python_guest.build("map_cost.py"),
+    Boot("tools/cgroup, run by Python", program="tools.py", check=tools_agree),
+    Boot("shrinker_map_cost.py, and stock", against="stock", program="map_cost.py",
          check=costs_agree),
-    Boot("tmpfs with huge pages",
-         initramfs=lambda: python_guest.build("huge_tmpfs.py"),
-         check=queued_once),
+    Boot("tmpfs with huge pages", program="huge_tmpfs.py", check=queued_once),
     # On stock, too, what is charged as kmem on version 2 and uncharged on version 1, which
     # alone has a counter for it, has that one warn.
     Boot("removed groups, and the other version of cgroups", DEBUG,
          kernel=("cgroup.memory=nokmem",), workload=("remounted",),
-         initramfs=lambda: python_guest.build("dying.py")),
+         program="dying.py"),
     Boot("4 NUMA nodes", kernel=("numa=fake=4",), workload=IDLE,
          check=on_four_nodes),
     Boot("mm_reclaim=verify", variant="verify", kernel=("mm_reclaim=verify",)),
@@ -294,8 +288,9 @@ def run(boot, variant, step):
     step.uses(arm)
     step.log = arms.log_name("boot", boot.name, *([variant] if boot.against == variant else ()))
     machine = qemu.Machine("tcg", boot.memory, 2, disks=boot.disks())
-    found = [arms.boot(arm, machine, boot.initramfs(), N, step.log, boot.workload,
-                       boot.kernel, boot.timeout, boot.cgroup != WITHOUT_MEMORY)
+    initrd = python_guest.build(boot.program) if boot.program else build_once()
+    found = [arms.boot(arm, machine, initrd, N, step.log, boot.workload, boot.kernel,
+                       boot.timeout, boot.cgroup != WITHOUT_MEMORY)
              for _ in range(boot.times)]
     for result in found:
         expect(result["cgroup"] == boot.cgroup,
