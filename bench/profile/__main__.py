@@ -67,17 +67,6 @@ def count(workload, arm, plugin, initrd, groups):
     return result
 
 
-def combined(workloads, counted):
-    """The results of an arm's guests in one: what was counted in all of them."""
-    first, *others = counted
-    for workload, other in zip(workloads[1:], others):
-        first["profile"].update(other["profile"])
-        first["series"].update((f"{workload.scenario}_{name}", values)
-                               for name, values in other["series"].items())
-        first["guest_seconds"] += other["guest_seconds"]
-    return first
-
-
 def guest_of(plugin, initrd, arm, workload):
     groups = SIBLINGS if workload is counting.SIBLINGS else GROUPS
     return measuring.Guest(f"{arm.name}, {workload.scenario}, {groups} groups",
@@ -94,14 +83,9 @@ def bench():
         for arm in options.arms for workload in options.workloads], options.arms)
     if measured.failed:
         raise BenchError("\n".join(measured.failed))
-    by_arm = {}
-    for result in measured.results:
-        by_arm.setdefault(result["arm"], []).append(result)
-    counted = [combined(options.workloads, each) for each in by_arm.values()]
-
-    machine = session.describe("profile", accel, counted[0], options.arms, 1)
+    machine = session.describe("profile", accel, measured.results[0], options.arms, 1)
     machine.update(groups=GROUPS, siblings=SIBLINGS)
-    content = found.save(report.build(counted, machine))
+    content = found.save(report.build(measured.results, machine))
     print("\n" + report_text(content))
     print(f"consoles: {shown(LOGS)}/profile-*.log")
     session.judge(found, content["goals"], options.arms, COMPARED)

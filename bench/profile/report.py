@@ -80,19 +80,19 @@ def instruction_goals(titles, profiles):
 
 def build(results, machine):
     """The content of profile.json."""
-    measured = results[0]["profile"]
-    operations = [operation for operation in OPERATIONS
-                  if operation.name in measured]
-    summary = {operation.name:
-               {result["arm"]:
-                totals(result["profile"][operation.name]["functions"])
-                for result in results} for operation in operations}
+    profiles = {}
+    # Each workload has a guest, and operations, of its own.
+    for result in results:
+        profiles.setdefault(result["arm"], {}).update(result["profile"])
+    measured = profiles[results[0]["arm"]]
+    titles = {operation.name: operation.title for operation in OPERATIONS
+              if operation.name in measured}
+    summary = {name: {arm: totals(profile[name]["functions"])
+                      for arm, profile in profiles.items()} for name in titles}
     iterate = SIBLINGS.operations[0].name
-    sections_of = {result["arm"]: {key: result["profile"][iterate][key]
-                                   for key in ("counted", "sections", "longest")}
-                   for result in results if iterate in measured}
-    titles = {operation.name: operation.title for operation in operations}
-    profiles = {result["arm"]: result["profile"] for result in results}
+    sections_of = {arm: {key: profile[iterate][key]
+                         for key in ("counted", "sections", "longest")}
+                   for arm, profile in profiles.items() if iterate in measured}
     goals = [*instruction_goals(titles, profiles),
              *([section_goal(sections_of.get("rust"))] if sections_of else ())]
     about = (f"Guests: {machine['groups']} groups, or {machine['siblings']} that are empty.\n"
@@ -104,7 +104,7 @@ def build(results, machine):
                          "goals": goal_table(goals)}),
             ("empty groups are passed over", SECTIONS,
              {"siblings": section_table(sections_of)}),
-            *((title.removeprefix("- of it "), "", {name: function_table(results, name)})
+            *((title.removeprefix("- of it "), "", {name: function_table(profiles, name)})
               for name, title in titles.items()))}
 
 
@@ -132,9 +132,9 @@ def section_table(found):
                   for arm, each in found.items()])
 
 
-def function_table(results, name):
+def function_table(profiles, name):
     """Those in which most instructions are, in any arm."""
-    by_arm = {result["arm"]: result["profile"][name]["functions"] for result in results}
+    by_arm = {arm: profile[name]["functions"] for arm, profile in profiles.items()}
     most = {}
     for functions in by_arm.values():
         for function, counts in functions.items():
