@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Priorities of memory cgroups when the whole machine is short of memory: what
- * mm/memcontrol*.c and mm/vmscan.c ask of mm/mm_reclaim_priority.c and
- * rust/mm_reclaim/.
+ * mm/memcontrol*.c, mm/memory.c, mm/vmscan.c and mm/workingset.c ask of
+ * mm/mm_reclaim_priority.c and rust/mm_reclaim/.
  */
 #ifndef __MM_MM_RECLAIM_PRIORITY_H
 #define __MM_MM_RECLAIM_PRIORITY_H
@@ -10,8 +10,8 @@
 #include <linux/jump_label_ratelimit.h>
 #include <linux/memcontrol.h>
 #include <linux/mm_reclaim.h>
+#include <linux/mm_types.h>
 #include <linux/rcupdate.h>
-#include <linux/vm_event_item.h>
 
 struct seq_buf;
 
@@ -32,11 +32,17 @@ static inline bool memcg_priority_needs_activity(void)
 	return static_branch_unlikely(&memcg_priority_active_key.key);
 }
 
-/* An event of a memcg, which the caller keeps valid, was counted */
-static inline void memcg_priority_event(struct mem_cgroup *memcg,
-					enum vm_event_item idx)
+/* A page fault in an address space, which is counted for the memcg of its owner */
+static inline void memcg_priority_fault(struct mm_struct *mm)
 {
-	if (memcg_priority_needs_activity() && idx == PGFAULT)
+	struct mem_cgroup *memcg;
+
+	if (!memcg_priority_needs_activity())
+		return;
+
+	guard(rcu)();
+	memcg = mem_cgroup_from_task(rcu_dereference(mm->owner));
+	if (memcg)
 		memcg_priority_active(memcg);
 }
 
@@ -70,8 +76,7 @@ static inline bool memcg_priority_is_used(void)
 	return false;
 }
 
-static inline void memcg_priority_event(struct mem_cgroup *memcg,
-					enum vm_event_item idx)
+static inline void memcg_priority_fault(struct mm_struct *mm)
 {
 }
 
