@@ -143,7 +143,7 @@ rustdoc: deps tree ## build the crate's documentation, without a warning
 rebase: ## apply the series to KSRC=/path/to/linux with 3-way merge, and list what conflicts
 	@scripts/rebase
 
-release: ## run everything there is, for hours; goes on where it was interrupted
+release: ## run everything there is, for hours; goes on where it was interrupted; K=EXPR limits it
 	@python3 -m harness.tier release
 
 clean: ## remove what was built, and keep what was fetched

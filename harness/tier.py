@@ -21,7 +21,7 @@ import threading
 import time
 from dataclasses import dataclass
 
-from harness import figures, revision, session, tiers, tools
+from harness import figures, revision, selection, session, tiers, tools
 from harness.common import BUILD, ROOT, BenchError, main, shown
 from harness.released import Released
 
@@ -183,7 +183,7 @@ def run_release(steps, folder, kept):
 
     def keep(step, outcome):
         outcomes[step] = outcome
-        kept.keep(step, outcome, steps)
+        kept.keep(step, outcome, tiers.RELEASE)
 
     left = []
     for step in steps:
@@ -240,8 +240,13 @@ def run_tier():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tier", choices=tiers.TIERS)
     parser.add_argument("--list", action="store_true", help="only say what is run")
+    selection.add_option(parser, "steps of a release")
     options = parser.parse_args()
     steps = tiers.TIERS[options.tier]
+    if options.tier == "release":
+        steps = selection.chosen(options, steps, lambda step: step.name)
+        # It is not for what they choose from.
+        os.environ.pop("K", None)
     if options.list:
         print("\n".join(f"make {step.name}" for step in steps))
         return 0
