@@ -10,6 +10,7 @@ import json
 import os
 
 from harness import figures, revision, session, tiers
+from harness.common import ROOT
 from harness.kept import FRESH
 
 FILE = figures.FIGURES / "release.json"
@@ -19,8 +20,11 @@ COLUMNS = ["make", "passed", "failed", "minutes", "CPU minutes", "revision", "da
 TARGETS = {step.target for step in tiers.RELEASE}
 # Those with guests that kunit.py does not start.
 GUESTS = {step.target for step in tiers.RELEASE if step.guests or step.alone} - {"kunit"}
+# Patches to the kernel's own documents: no code comes of them.
+TEXTS = sorted((ROOT / "patches").glob("*-Documentation-*.patch"))
 # What some steps alone depend on, by how paths begin, where owned() does not tell.
 ONLY = {
+    **{f"patches/{path.name}": ("htmldocs",) for path in TEXTS},
     "Documentation/": ("htmldocs", "zombies"),
     "bench/": GUESTS,
     "bench/drop_caches.py": ("bench",),

@@ -89,6 +89,8 @@ def test_quoted(tmp_path):
 @pytest.mark.parametrize("path, only", [
     ("tests/suites/a", {"suites"}), ("tests/torture/a", {"torture", "sanitize"}),
     ("tests/kunit/a", released.TARGETS), ("tests/run", released.TARGETS),
+    (f"patches/{released.TEXTS[0].name}", {"htmldocs"}),
+    ("patches/0011-mm-x.patch", released.TARGETS),
     ("bench/dying.py", {"bench-dying"}), ("bench/profile/a", {"bench-profile"}),
     ("bench/run", released.GUESTS), ("guest/workloads/zombies.py", {"zombies"}),
     ("guest/workloads/dying.py", {"bench-dying", "boots"})])
