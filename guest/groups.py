@@ -81,9 +81,9 @@ def expect_refused(path, text, number):
 PATIENCE = 1200
 
 
-def wait_until(condition, what, details=lambda: ""):
+def wait_until(condition, what, details=lambda: "", patience=PATIENCE):
     """Fails with `what`, and the details then, if it does not come true."""
-    for _ in range(PATIENCE):
+    for _ in range(patience):
         if condition():
             return
         time.sleep(0.1)

@@ -447,7 +447,7 @@ def come_and_go(options):
     top.limit(NO_LIMIT)
     # A group that was removed goes offline a little later.
     wait_until(lambda: stat("memcgs_in_excess") == before, "groups are in excess, and none is left",
-               lambda: f": {stat('memcgs_in_excess')}, and {before} before")
+               lambda: f": {stat('memcgs_in_excess')}, and {before} before", patience=100)
 
 
 WORKLOADS = {function.__name__: function for function in (
