@@ -56,6 +56,8 @@ ONLY = {
     # The suites are in the tree of all kernels.
     "tests/kunit/": TARGETS,
     "tests/mutants/": ("model", "mutants"),
+    # Of mutants-debug alone.
+    "tests/mutants/debug.toml": (),
     "tests/mutants_check/": (),
     "tests/mutants_debug/": (),
     "tests/tools/": ("tools-check",),
