@@ -88,6 +88,7 @@ def test_quoted(tmp_path):
 
 @pytest.mark.parametrize("path, only", [
     ("tests/suites/a", {"suites"}), ("tests/torture/a", {"torture", "sanitize"}),
+    ("tests/mutants/a.toml", {"model", "mutants"}), ("tests/mutants/debug.toml", set()),
     ("tests/kunit/a", released.TARGETS), ("tests/run", released.TARGETS),
     (f"patches/{released.TEXTS[0].name}", {"htmldocs"}),
     ("patches/0011-mm-x.patch", released.TARGETS),
