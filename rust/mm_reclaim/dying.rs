@@ -15,7 +15,10 @@
 
 use core::{
     array,
-    iter::successors,
+    iter::{
+        from_fn,
+        successors, //
+    },
     ops::Deref,
     ptr, //
 };
@@ -169,14 +172,17 @@ impl<T: HasStats> Unused<'_, T> {
 /// How many groups share grace periods: their references are on the stack.
 const BATCH: usize = 24;
 
-/// Gives back the statistics of all groups that `next` returns until there are no more.
+/// Gives back the statistics of all groups that `next` returns until it has none.
 ///
 /// Takes a few grace periods for each [`BATCH`] of them; may sleep.
-pub(crate) fn drain<T: HasStats>(mut next: impl FnMut() -> Option<T::Removed>) {
+pub(crate) fn drain<T: HasStats>(next: impl FnMut() -> Option<T::Removed>) {
     let drainer = Drainer(());
+    // `next` may have another group a moment after it had none. Without `fuse`, that one would be
+    // in a batch that begins with `None`, which is taken for the end.
+    let mut removed = from_fn(next).fuse();
 
     loop {
-        let batch: [Option<T::Removed>; BATCH] = array::from_fn(|_| next());
+        let batch: [Option<T::Removed>; BATCH] = array::from_fn(|_| removed.next());
 
         if batch[0].is_none() {
             return;

@@ -229,8 +229,12 @@ fn remove_all(random: &mut Random, groups: &[TestGroup]) -> Result {
         }
         removed.push(at, GFP_KERNEL)?;
         written += write(groups);
-        if at == 1 || random.below(3) == 0 {
+        while taken < removed.len() && (at == 1 || random.below(3) == 0) {
             let next = || {
+                // The time of the next one has not come, and may have a moment later.
+                if random.below(32) == 0 {
+                    return None;
+                }
                 while let Some(&at) = removed.get(taken) {
                     taken += 1;
                     if !groups[at].dying {
