@@ -22,6 +22,8 @@ TARGETS = {step.target for step in tiers.RELEASE}
 GUESTS = {step.target for step in tiers.RELEASE if step.guests or step.alone} - {"kunit"}
 # Patches to the kernel's own documents: no code comes of them.
 TEXTS = sorted((ROOT / "patches").glob("*-Documentation-*.patch"))
+# What neither builds the crate nor reads its source.
+WITHOUT_RUST = {"htmldocs", "ncheck", "tools-check"}
 # What some steps alone depend on, by how paths begin, where owned() does not tell.
 ONLY = {
     **{f"patches/{path.name}": ("htmldocs",) for path in TEXTS},
@@ -53,6 +55,7 @@ ONLY = {
     "harness/tier.py": (),
     "harness/tiers.py": (),
     "tests/harness/": (),
+    "rust/mm_reclaim/": TARGETS - WITHOUT_RUST,
     # The suites are in the tree of all kernels.
     "tests/kunit/": TARGETS,
     "tests/mutants/": ("model", "mutants"),

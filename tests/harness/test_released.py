@@ -32,6 +32,8 @@ def keep(path, step, outcome):
     ("litmus", {}, True), ("litmus", {"rust/a.rs": "2"}, False),
     ("litmus", {"rust/c.rs": "1"}, False), ("litmus", {"tests/litmus/b": "2"}, False),
     ("litmus", {"tests/model/b": "2"}, True), ("litmus", {"harness/arms.py": "2"}, True),
+    ("litmus", {"rust/mm_reclaim/map.rs": "1"}, False),
+    ("ncheck", {"rust/mm_reclaim/map.rs": "1"}, True), ("ncheck", {"rust/a.rs": "2"}, False),
     ("boots", {"harness/arms.py": "2"}, False), ("bench-scale", {"harness/arms.py": "2"}, False),
     ("kunit", {"harness/arms.py": "2"}, True)])
 def test_change(tmp_path, repository, target, change, holds):
