@@ -130,7 +130,7 @@ rustavailable: tree ## check that the kernel accepts the Rust toolchain
 	@scripts/rustavailable
 
 docs-figures: ## write the tables of README and docs/; CHECK=1 compares, FROM=FILE takes a run
-	@python3 -m harness.figures $(if $(CHECK),--check) $(addprefix --from ,$(FROM)) $(addprefix --as ,$(AS))
+	@python3 -m harness.figures $(if $(CHECK),--check) $(addprefix --from ,$(FROM)) $(addprefix --as ,$(INTO))
 
 htmldocs: tree ## build the files of Documentation/ with Sphinx, without a warning
 	@scripts/deps htmldocs

@@ -168,7 +168,7 @@ def take(path, name, runs):
     expect(not content["uncommitted"],
            f"{path}: it was measured with changes that are not committed")
     expect(name or same, "no file in docs/figures/ has the command "
-           f"\"{machine['command']}\": say AS=NAME")
+           f"\"{machine['command']}\": say INTO=...")
     name = name or same[0].name
     text = written({
         "revision": content["revision"][:7], "date": content["date"][:10],

@@ -2,11 +2,12 @@
 """Shows that what a bench found gets into docs/figures/ as it is shown there."""
 
 import json
+import subprocess
 
 import pytest
 
 from harness import figures, tier, tiers
-from harness.common import BenchError
+from harness.common import ROOT, BenchError
 
 MACHINE = {"command": "make bench-it", "cpu": "a CPU", "cores": 2, "accel": "tcg",
            "qemu": "QEMU emulator version 7.2.22 (Debian 1)", "kernel": "7.3.4",
@@ -27,6 +28,16 @@ def run(tmp_path, monkeypatch):
             "tables": {"one": TABLE}, **changed}))
         return path
     return write
+
+
+@pytest.mark.parametrize("variables, options", [
+    ((), []), (("FROM=run.json",), ["--from", "run.json"]),
+    (("FROM=run.json", "INTO=name"), ["--from", "run.json", "--as", "name"])])
+def test_make(variables, options):
+    """make has variables of its own, such as AS."""
+    said = subprocess.run(["make", "--no-print-directory", "-n", "docs-figures", *variables],
+                          cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    assert said.split() == ["python3", "-m", "harness.figures", *options]
 
 
 def test_a_new_file_and_the_one_of_the_same_command(run):
