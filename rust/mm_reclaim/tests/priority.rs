@@ -2,6 +2,7 @@
 
 //! Priorities of groups, in hierarchies that are no memcgs.
 
+use core::array;
 use kernel::{
     bindings,
     prelude::*,
@@ -94,14 +95,14 @@ fn check(random: &Random, step: u32, groups: &[TestGroup], numbers: &[i32]) -> R
     Ok(())
 }
 
-/// Gives all groups every combination of these numbers, a digit of `step` each.
-fn every_combination(groups: &[TestGroup], random: &Random) -> Result {
-    const NUMBERS: [i32; 4] = [-1, 0, 6, WORST];
+/// Gives all groups every combination of some numbers, a digit of `step` each.
+fn every_combination(groups: &[TestGroup], some: &[i32], random: &Random) -> Result {
     let mut numbers = KVec::from_elem(-1, groups.len(), GFP_KERNEL)?;
+    let nr = some.len() as u32;
 
-    for step in 0..1u32 << (2 * groups.len()) {
+    for step in 0..nr.pow(groups.len() as u32) {
         for at in 0..groups.len() {
-            let number = NUMBERS[(step >> (2 * at)) as usize % NUMBERS.len()];
+            let number = some[(step / nr.pow(at as u32) % nr) as usize];
 
             if number != numbers[at] {
                 numbers[at] = number;
@@ -179,7 +180,18 @@ mod tests {
     fn small_hierarchies() -> Result {
         let random = Random::new("small_hierarchies");
 
-        every_hierarchy(5, |groups| every_combination(&groups, &random))
+        every_hierarchy(5, |groups| {
+            every_combination(&groups, &[-1, 0, 6, WORST], &random)
+        })
+    }
+
+    /// Every hierarchy of up to three groups, with every combination of all values, and of none.
+    #[test]
+    fn all_values() -> Result {
+        let random = Random::new("all_values");
+        let all: [i32; WORST as usize + 2] = array::from_fn(|at| at as i32 - 1);
+
+        every_hierarchy(3, |groups| every_combination(&groups, &all, &random))
     }
 
     /// Larger ones, where values come and go, and groups appear.
