@@ -24,6 +24,8 @@ GUESTS = {step.target for step in tiers.RELEASE if step.guests or step.alone} - 
 TEXTS = sorted((ROOT / "patches").glob("*-Documentation-*.patch"))
 # What neither builds the crate nor reads its source.
 WITHOUT_RUST = {"htmldocs", "ncheck", "tools-check"}
+# What runs kernels without the suites.
+BENCHES = {target for target in TARGETS if target.startswith("bench")}
 # What some steps alone depend on, by how paths begin, where owned() does not tell.
 ONLY = {
     **{f"patches/{path.name}": ("htmldocs",) for path in TEXTS},
@@ -56,8 +58,9 @@ ONLY = {
     "harness/tiers.py": (),
     "tests/harness/": (),
     "rust/mm_reclaim/": TARGETS - WITHOUT_RUST,
-    # The suites are in the tree of all kernels.
-    "tests/kunit/": TARGETS,
+    "rust/mm_reclaim/tests": TARGETS - WITHOUT_RUST - BENCHES,
+    "scripts/help": (),
+    "tests/kunit/": TARGETS - BENCHES,
     "tests/mutants/": ("model", "mutants"),
     # Of mutants-debug alone.
     "tests/mutants/debug.toml": (),

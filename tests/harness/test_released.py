@@ -91,7 +91,9 @@ def test_quoted(tmp_path):
 @pytest.mark.parametrize("path, only", [
     ("tests/suites/a", {"suites"}), ("tests/torture/a", {"torture", "sanitize"}),
     ("tests/mutants/a.toml", {"model", "mutants"}), ("tests/mutants/debug.toml", set()),
-    ("tests/kunit/a", released.TARGETS), ("tests/run", released.TARGETS),
+    ("tests/kunit/a", released.TARGETS - released.BENCHES),
+    ("rust/mm_reclaim/tests/a.rs", released.TARGETS - released.WITHOUT_RUST - released.BENCHES),
+    ("tests/run", released.TARGETS),
     (f"patches/{released.TEXTS[0].name}", {"htmldocs"}),
     ("patches/0011-mm-x.patch", released.TARGETS),
     ("bench/dying.py", {"bench-dying"}), ("bench/profile/a", {"bench-profile"}),
