@@ -95,14 +95,14 @@ fn check(random: &Random, step: u32, groups: &[TestGroup], numbers: &[i32]) -> R
     Ok(())
 }
 
-/// Gives all groups every combination of some numbers, a digit of `step` each.
+/// Gives all groups every combination of some numbers.
 fn every_combination(groups: &[TestGroup], some: &[i32], random: &Random) -> Result {
     let mut numbers = KVec::from_elem(-1, groups.len(), GFP_KERNEL)?;
-    let nr = some.len() as u32;
+    let mut chosen = KVec::from_elem(0, groups.len(), GFP_KERNEL)?;
 
-    for step in 0..nr.pow(groups.len() as u32) {
+    for step in 0.. {
         for at in 0..groups.len() {
-            let number = some[(step / nr.pow(at as u32) % nr) as usize];
+            let number = some[chosen[at]];
 
             if number != numbers[at] {
                 numbers[at] = number;
@@ -110,6 +110,13 @@ fn every_combination(groups: &[TestGroup], some: &[i32], random: &Random) -> Res
             }
         }
         check(random, step, groups, &numbers)?;
+
+        // As an odometer goes on.
+        let Some(at) = chosen.iter().position(|&one| one + 1 < some.len()) else {
+            break;
+        };
+        chosen[..at].fill(0);
+        chosen[at] += 1;
     }
     Ok(())
 }
