@@ -17,7 +17,7 @@ SECOND, FIRST = 9, 1
 KEPT = 90
 # Against memory.low, beside a group that holds memory and does nothing.
 IDLE = 30
-# A server, and a pod where it decides nothing, against the same without a value.
+# A server against the same without a value, which decides; and a pod, which does not.
 HELPED = 2
 # Of what memory.min and memory.low protect, in percent.
 PROTECTED = 95
@@ -54,6 +54,11 @@ def against(table, one, other, metric, text, least, arm="rust", decides=True):
                 lambda both: f"{factor(both[0]['min'] / both[1]['max'])} times, "
                 f"{factor(both[0]['median'])} against {factor(both[1]['median'])}",
                 lambda both: both[0]["min"] >= least * both[1]["max"], decides=decides)
+
+
+def keeps(table, label, who, metric):
+    return at_least(table, label, f"{label}: {who} keeps at least {KEPT} % of its memory", metric,
+                    KEPT)
 
 
 def each_page(name):
@@ -140,8 +145,7 @@ def reader_cases(quick):
 def reader_goals(table, cases):
     for title in titles_with(cases, "12/6"):
         label, same = f"{title}, 12/6", f"{title}, 12/12"
-        yield at_least(table, label, f"{label}: the second one keeps at least {KEPT} % of its "
-                       "memory", "kept1", KEPT)
+        yield keeps(table, label, "the second one", "kept1")
         # With zram, one of two equal ones may keep all it has, and either may be the one. On a
         # disk the first one no longer waits for the other's swap, which zram has nothing of.
         for metric, which, least in (("rate1", "second", SECOND), ("rate0", "first", FIRST)):
@@ -174,8 +178,7 @@ def pair_goals(table, cases):
     for protection in ("6", "6 active"):
         for title in titles_with(cases, f"{BUSY}, {protection}"):
             label = f"{title}, {BUSY}, {protection}"
-            yield at_least(table, label, f"{label}: the holder keeps at least {KEPT} % of its "
-                           "memory", "kept0", KEPT)
+            yield keeps(table, label, "the holder", "kept0")
             # Where it has all of its memory, that is how fast the CPU is.
             yield against(table, label, f"{title}, {BUSY}, memory.low", "rate0",
                           f"{label}: the holder against memory.low", KEPT / 100, decides=False)
@@ -210,8 +213,7 @@ def pod_goals(table, cases):
                        lambda found, number=number: found["min"] == number == found["max"])
     for title in titles_with(cases, POD):
         label = f"{title}, {POD}"
-        yield at_least(table, label, f"{label}: the pod keeps at least {KEPT} % of its memory",
-                       "kept0", KEPT)
+        yield keeps(table, label, "the pod", "kept0")
         # Without a value it may happen to keep all of it, too.
         yield against(table, label, f"{title}, nothing", "rate0",
                       f"{label}: the pod against nothing", HELPED, decides=False)
@@ -235,8 +237,7 @@ def server_goals(table, cases):
         yield not_slower(table, label, f"{label}: median as on stock", "p50")
     for title in titles_with(cases, "6"):
         label, without = f"{title}, 6", f"{title}, default"
-        yield at_least(table, label, f"{label}: the server keeps at least {KEPT} % of its memory",
-                       "kept", KEPT)
+        yield keeps(table, label, "the server", "kept")
         # It may be that -k chose one of them only.
         if title in titles_with(cases, "default"):
             yield against(table, label, without, "answers", f"{label}: answers against default",
