@@ -23,7 +23,7 @@ GUESTS = {step.target for step in tiers.RELEASE if step.guests or step.alone} - 
 # Patches to the kernel's own documents: no code comes of them.
 TEXTS = sorted((ROOT / "patches").glob("*-Documentation-*.patch"))
 # What neither builds the crate nor reads its source.
-WITHOUT_RUST = {"htmldocs", "ncheck", "tools-check"}
+WITHOUT_CRATE = {"htmldocs", "ncheck", "tools-check"}
 # What runs kernels without the suites.
 BENCHES = {target for target in TARGETS if target.startswith("bench")}
 # What some steps alone depend on, by how paths begin, where owned() does not tell.
@@ -57,8 +57,9 @@ ONLY = {
     "harness/tier.py": (),
     "harness/tiers.py": (),
     "tests/harness/": (),
-    "rust/mm_reclaim/": TARGETS - WITHOUT_RUST,
-    "rust/mm_reclaim/tests": TARGETS - WITHOUT_RUST - BENCHES,
+    "rust/mm_reclaim/": TARGETS - WITHOUT_CRATE,
+    # And tests.rs.
+    "rust/mm_reclaim/tests": TARGETS - WITHOUT_CRATE - BENCHES,
     "scripts/help": (),
     "tests/kunit/": TARGETS - BENCHES,
     "tests/mutants/": ("model", "mutants"),

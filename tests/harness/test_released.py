@@ -92,7 +92,7 @@ def test_quoted(tmp_path):
     ("tests/suites/a", {"suites"}), ("tests/torture/a", {"torture", "sanitize"}),
     ("tests/mutants/a.toml", {"model", "mutants"}), ("tests/mutants/debug.toml", set()),
     ("tests/kunit/a", released.TARGETS - released.BENCHES),
-    ("rust/mm_reclaim/tests/a.rs", released.TARGETS - released.WITHOUT_RUST - released.BENCHES),
+    ("rust/mm_reclaim/tests/a.rs", released.TARGETS - released.WITHOUT_CRATE - released.BENCHES),
     ("tests/run", released.TARGETS),
     (f"patches/{released.TEXTS[0].name}", {"htmldocs"}),
     ("patches/0011-mm-x.patch", released.TARGETS),
