@@ -39,9 +39,11 @@ def main():
     arch, status, log_path = sys.argv[1:]
     found = results.Run(f'kunit-{arch}')
     log_path = pathlib.Path(log_path)
+    log = ''
     # It may be missing, or hold anything.
-    log = log_path.read_text(encoding='utf-8', errors='replace') \
-        if log_path.exists() else ''
+    if log_path.exists():
+        log = log_path.read_text(encoding='utf-8', errors='replace')
+        log_path.with_suffix('.ktap').write_text(kunit_suites.ktap(log), encoding='utf-8')
     for suite, case, kind in kunit_suites.cases(log):
         name = f'{suite.name}.{case.name}'
         if kind == results.SKIPPED:

@@ -138,13 +138,25 @@ def expected(log, config):
 
 
 @functools.cache
-def parsed(console):
-    """All that ran, as the kernel's parser has it: suites and their cases are `subtests`."""
+def kernel_parser():
+    """The kernel's parser, and what it prints with."""
     if not (PARSER / 'kunit_parser.py').is_file():
         raise Unreadable("there is no kernel source: run 'make tree'")
     if str(PARSER) not in sys.path:
         sys.path.append(str(PARSER))
-    parser, printer = map(importlib.import_module, ('kunit_parser', 'kunit_printer'))
+    return tuple(map(importlib.import_module, ('kunit_parser', 'kunit_printer')))
+
+
+def ktap(console):
+    """The lines from the head of the KTAP on, without what the kernel puts before each."""
+    parser, _ = kernel_parser()
+    return ''.join(f'{line}\n' for line in parser.extract_tap_lines(console.splitlines()))
+
+
+@functools.cache
+def parsed(console):
+    """All that ran, as the kernel's parser has it: suites and their cases are `subtests`."""
+    parser, printer = kernel_parser()
     return parser.parse_run_tests(console.splitlines(), printer.null_printer)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Shows that a suite or a case which did not run, or was skipped, is noticed."""
+"""Shows that a suite or a case which did not run, or was skipped, is noticed, and what is
+kept of a console."""
 
 import pytest
 
@@ -50,6 +51,11 @@ GLOBS = {'*': {'a_b': ['one', 'two'], 'a_c': ['one']}, 'a_c': {'a_c': ['one']},
 def test_missing(case):
     console, option, wrong = CASES[case]
     assert any(kunit_suites.missing(console, WANTED, {option})) == wrong
+
+
+def test_ktap():
+    printed = CASES['with time stamps'][0]
+    assert kunit_suites.ktap(f'[    0.123456] booting\n{printed}') == GOOD
 
 
 @pytest.mark.parametrize('globs', GLOBS)
