@@ -223,24 +223,26 @@ def by_value(_options):
 
 def by_kswapd(_options):
     """kswapd alone: with MGLRU it scans as with 6 at once, but does not pass values by."""
-    wanted, taken = 0, [0, 0]
-    # How far kswapd has to go differs: once, either may lose an eighth of what the other does.
-    for _ in range(3):
-        cold = Cold("9", DEFAULT)
-        wanted += cold.size // 2
-        hungry = Group("hungry")
-        before = scanned()
-        process = hungry.start(creep, available(), cold.size // 2)
-        found = lost(cold.groups, lambda process=process: process.result(ENDS))
-        taken = [sum(both) for both in zip(taken, found)]
-        direct, kswapd = (now - then for now, then in zip(scanned(), before))
-        check(direct < kswapd // 4, f"kswapd scans {kswapd} pages, and others {direct}")
-        remove_all()
-    first, other = taken
+    # How far kswapd has to go differs: of a single try, an eighth may come from the first one.
+    tries = 3
+    first, other = map(sum, zip(*(taken_by_kswapd() for _ in range(tries))))
     # If kswapd begins with 6, a memcg with 9 is scanned as with 9, an eighth as much, and loses
     # more than that, as reclaim takes some at a time.
-    check(other > wanted // 2 and first < other // 10,
+    check(other > tries * part() // 4 and first < other // 10,
           f"kswapd takes {mib((first,))} of the one with a value, {mib((other,))} of the other one")
+
+
+def taken_by_kswapd():
+    """What each of two loses when kswapd frees the half of a part, the first with a value."""
+    cold = Cold("9", DEFAULT)
+    hungry = Group("hungry")
+    before = scanned()
+    process = hungry.start(creep, available(), cold.size // 2)
+    found = lost(cold.groups, lambda: process.result(ENDS))
+    direct, kswapd = (now - then for now, then in zip(scanned(), before))
+    check(direct < kswapd // 4, f"kswapd scans {kswapd} pages, and others {direct}")
+    remove_all()
+    return found
 
 
 def creep(_hears, first, more):
