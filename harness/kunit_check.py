@@ -43,7 +43,7 @@ def main():
     # It may be missing, or hold anything.
     if log_path.exists():
         log = log_path.read_text(encoding='utf-8', errors='replace')
-        log_path.with_suffix('.ktap').write_text(kunit_suites.ktap(log), encoding='utf-8')
+        kunit_suites.keep_ktap(log_path, log)
     for suite, case, kind in kunit_suites.cases(log):
         name = f'{suite.name}.{case.name}'
         if kind == results.SKIPPED:

@@ -23,7 +23,7 @@ def run(arm, machine, initrd, name, duration_ms, timeout, more=SLOW):
         arm, machine, initrd, log,
         (*ARGUMENTS, *more, f"mm_reclaim_test.duration_ms={duration_ms}"),
         timeout)
-    log.with_suffix(".ktap").write_text(kunit_suites.ktap(ended.console), encoding="utf-8")
+    kunit_suites.keep_ktap(log, ended.console)
     console = races.without_known(ended.console, arm.kernel)
     why, lines = arms.trouble(ended), ended.console
     passed = []

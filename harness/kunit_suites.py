@@ -153,6 +153,11 @@ def ktap(console):
     return ''.join(f'{line}\n' for line in parser.extract_tap_lines(console.splitlines()))
 
 
+def keep_ktap(log, console):
+    """Beside the log, for readers of KTAP."""
+    log.with_suffix('.ktap').write_text(ktap(console), encoding='utf-8')
+
+
 @functools.cache
 def parsed(console):
     """All that ran, as the kernel's parser has it: suites and their cases are `subtests`."""
