@@ -2,11 +2,11 @@
 """Shows that scripts/silent_conflicts.py finds what a rebase has to look at, and no more."""
 
 import importlib.util
-import subprocess
 
 import pytest
 
 from harness.common import ROOT
+from harness.revision import git
 
 SCRIPT = ROOT / "scripts/silent_conflicts.py"
 BASE = '''/* Which one is next */
@@ -40,6 +40,11 @@ CASES = {
 }
 
 
+# Of commits, on a machine where nobody has said who he is.
+WHO = {f"GIT_{role}_{what}": "test" for role in ("AUTHOR", "COMMITTER")
+       for what in ("NAME", "EMAIL")}
+
+
 @pytest.fixture(name="script")
 def loaded(monkeypatch):
     spec = importlib.util.spec_from_file_location("silent_conflicts", SCRIPT)
@@ -49,47 +54,43 @@ def loaded(monkeypatch):
     return module
 
 
-def git(folder, *arguments):
-    subprocess.run(["git", "-C", folder, "-c", "user.name=test", "-c", "user.email=test@localhost",
-                    *arguments], check=True, capture_output=True)
-
-
 def commit(folder, name, text):
     """On a branch of its own, beside those that are there."""
-    git(folder, "checkout", "-q", "--orphan", name)
+    git("checkout", "-q", "--orphan", name, folder=folder)
     path = folder / "mm/shrinker.c"
     path.parent.mkdir(exist_ok=True)
     path.write_text(text, encoding="utf-8")
-    git(folder, "add", "-A")
-    git(folder, "commit", "-q", "-m", name)
+    git("add", "-A", folder=folder)
+    git("commit", "-q", "-m", name, folder=folder, **WHO)
 
 
-def listed(script, folder, new, capsys, monkeypatch):
-    """What it prints of a kernel: the lines of its lists, and their number as it says."""
-    git(folder, "init", "-q")
-    for name, text in (("base", BASE), ("new", new), ("series", SERIES)):
-        commit(folder, name, text)
-    monkeypatch.setattr("sys.argv", ["silent_conflicts.py", str(folder), "base", "new", "series"])
-    script.report()
-    *lines, last = capsys.readouterr().out.splitlines()
-    return tuple(line.strip() for line in lines if line.startswith("    ")), last
+@pytest.fixture(name="listed")
+def run(script, tmp_path, capsys, monkeypatch):
+    """What the script prints of a kernel: the lines of its lists, and their number as it says."""
+    def of_kernel(new, series=SERIES):
+        git("init", "-q", folder=tmp_path)
+        for name, text in (("base", BASE), ("new", new), ("series", series)):
+            commit(tmp_path, name, text)
+        monkeypatch.setattr("sys.argv", [SCRIPT.name, str(tmp_path), "base", "new", "series"])
+        script.report()
+        *lines, last = capsys.readouterr().out.splitlines()
+        return tuple(line.strip() for line in lines if line.startswith("    ")), last
+
+    return of_kernel
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_listed(case, script, tmp_path, capsys, monkeypatch):
+def test_listed(case, listed):
     new, expected = CASES[case]
-    found, last = listed(script, tmp_path, new, capsys, monkeypatch)
-    assert found == expected
-    assert last == f"to be looked at: {len(expected)}"
+    assert listed(new) == (expected, f"to be looked at: {len(expected)}")
 
 
-def test_no_series(script, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(f"{__name__}.SERIES", BASE)
+def test_no_series(listed):
     with pytest.raises(SystemExit, match="is it the series"):
-        listed(script, tmp_path, BASE, capsys, monkeypatch)
+        listed(BASE, series=BASE)
 
 
-def test_wrong_table(script, tmp_path, capsys, monkeypatch):
+def test_wrong_table(script, listed, monkeypatch):
     monkeypatch.setattr(script, "RELIED", {"mm/shrinker.c": ("shrink_all",)})
     with pytest.raises(SystemExit, match="correct RELIED"):
-        listed(script, tmp_path, BASE, capsys, monkeypatch)
+        listed(BASE)
