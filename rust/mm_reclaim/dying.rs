@@ -15,10 +15,7 @@
 
 use core::{
     array,
-    iter::{
-        from_fn,
-        successors, //
-    },
+    iter::from_fn,
     ops::Deref,
     ptr, //
 };
@@ -36,6 +33,7 @@ use kernel::{
 use crate::{
     iter::{
         self,
+        path,
         Group, //
     },
     sys::cond_resched, //
@@ -79,9 +77,6 @@ pub(crate) trait HasStats: Group {
     /// Returns how many groups below it were removed and are still there, by their state.
     fn nr_below(&self) -> &[Atomic<i32>; State::NR];
 
-    /// Returns the parent, which exists as long as `self` does.
-    fn parent(&self) -> Option<&Self>;
-
     /// Has the group write the statistics of another one from the end of a grace period on.
     fn redirect_stats(&self, to: &Target<'_, Self>);
 
@@ -104,7 +99,7 @@ fn state_is<T: HasStats>(group: &T, state: State) -> bool {
 
 fn set_state<T: HasStats>(drainer: &Drainer, group: &T, from: State, to: State) {
     group.set_stats_state(to, drainer);
-    for above in successors(group.parent(), |above| above.parent()) {
+    for above in path(group).skip(1) {
         above.nr_below()[to as usize].add(1, Relaxed);
         above.nr_below()[from as usize].add(-1, Relaxed);
     }

@@ -11,6 +11,7 @@
 //! there.
 
 use core::{
+    iter::successors,
     ops::{
         ControlFlow,
         Deref, //
@@ -39,11 +40,22 @@ pub(crate) enum Verdict {
     SkipTree,
 }
 
+/// What has a place in a hierarchy.
+pub(crate) trait HasParent: Sized {
+    /// Returns the parent, which exists as long as `self` does.
+    fn parent(&self) -> Option<&Self>;
+}
+
+/// Iterates over a group and its ancestors.
+pub(crate) fn path<G: HasParent>(group: &G) -> impl Iterator<Item = &G> {
+    successors(Some(group), |group| group.parent())
+}
+
 /// A group in a hierarchy that may change while it is walked.
 ///
 /// A `&Self` says that the group is valid, and no more: under RCU, it may have no reference left.
 /// The only way to a reference is [`try_get`](Self::try_get).
-pub(crate) trait Group: Sized {
+pub(crate) trait Group: HasParent {
     /// A reference that keeps a group.
     type Ref: Deref<Target = Self>;
 

@@ -15,6 +15,7 @@ use crate::{
     iter::{
         self,
         Cookie,
+        HasParent,
         PreOrder,
         Step,
         Verdict, //

@@ -48,6 +48,7 @@ use crate::{
     },
     iter::{
         Group,
+        HasParent,
         SharedPosition,
         Step,
         Verdict, //
@@ -169,13 +170,6 @@ impl MemCgroup {
         unsafe { (&raw const (*self.as_raw()).memory.usage.counter).read_volatile() as usize }
     }
 
-    /// Returns the parent, which exists as long as `self` does.
-    pub(crate) fn parent(&self) -> Option<&Self> {
-        // SAFETY: A css holds a reference on its parent, which never changes. The parent of a css
-        // of the memcg controller is part of a memcg.
-        unsafe { Self::from_css((*self.css()).parent) }
-    }
-
     /// Returns the position of the walk that reclaimers of the memcg on `node` share.
     pub(crate) fn reclaim_iter(&self, node: Node) -> ReclaimIter<'_> {
         // INVARIANT: The position is one of this memcg's.
@@ -256,6 +250,15 @@ impl MemCgroup {
     }
 }
 
+impl HasParent for MemCgroup {
+    #[inline]
+    fn parent(&self) -> Option<&Self> {
+        // SAFETY: A css holds a reference on its parent, which never changes. The parent of a css
+        // of the memcg controller is part of a memcg.
+        unsafe { Self::from_css((*self.css()).parent) }
+    }
+}
+
 impl HasMemcgId for MemCgroup {
     fn listed_id(&self) -> Option<MemcgId> {
         if self.is_root() {
@@ -323,11 +326,6 @@ impl HasStats for MemCgroup {
         unsafe { &*cast_field(&raw const (*self.as_raw()).dying.below) }
     }
 
-    #[inline]
-    fn parent(&self) -> Option<&Self> {
-        self.parent()
-    }
-
     fn redirect_stats(&self, to: &Target<'_, Self>) {
         // SAFETY: Both memcgs are valid. By the invariants of `Target`, the statistics stay as long
         // as somebody may write them by way of this memcg.
@@ -359,10 +357,6 @@ impl HasPriority for MemCgroup {
         unsafe { &*cast_field(&raw const (*self.as_raw()).priority) }
     }
 
-    fn parent(&self) -> Option<&Self> {
-        self.parent()
-    }
-
     fn now() -> usize {
         sys::jiffies()
     }
@@ -388,10 +382,6 @@ impl HasSoftLimit for MemCgroup {
         let limit = unsafe { (&raw const (*self.as_raw()).excess_limit).read_volatile() };
 
         self.usage() > limit
-    }
-
-    fn parent(&self) -> Option<&Self> {
-        self.parent()
     }
 
     fn excess_bitmap(&self) -> &MemcgBitmap {

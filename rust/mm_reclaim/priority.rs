@@ -27,6 +27,7 @@ use kernel::{
 use crate::{
     iter::{
         self,
+        path,
         Group, //
     },
     layout::{
@@ -214,9 +215,6 @@ pub(crate) trait HasPriority: Group {
     /// Returns what is known of its priority.
     fn priority(&self) -> &PriorityState;
 
-    /// Returns the parent, which exists as long as `self` does.
-    fn parent(&self) -> Option<&Self>;
-
     /// Returns the time in jiffies.
     fn now() -> usize;
 
@@ -255,10 +253,6 @@ fn update_one<G: HasPriority>(group: &G) {
         (own, above) => own.or(above),
     };
     state.granted.store(granted);
-}
-
-fn path<G: HasPriority>(group: &G) -> impl Iterator<Item = &G> {
-    core::iter::successors(Some(group), |group| group.parent())
 }
 
 /// Returns the priority that counts for a group right now.

@@ -25,7 +25,11 @@ use kernel::{
 
 use crate::{
     bits::AtomicBits,
-    iter::Verdict,
+    iter::{
+        path,
+        HasParent,
+        Verdict, //
+    },
     layout::mirrors,
     memcg_bitmap::{
         HasMemcgId,
@@ -83,26 +87,18 @@ impl SoftLimitState {
 }
 
 /// A group with a soft limit.
-pub(crate) trait HasSoftLimit: HasMemcgId {
+pub(crate) trait HasSoftLimit: HasMemcgId + HasParent {
     /// Returns what is known of its excess.
     fn excess(&self) -> &SoftLimitState;
 
     /// Returns whether the group uses more than its soft limit right now.
     fn exceeds(&self) -> bool;
 
-    /// Returns the parent, which exists as long as `self` does.
-    fn parent(&self) -> Option<&Self>;
-
     /// Returns the list of marked groups. It may have others.
     fn excess_bitmap(&self) -> &MemcgBitmap;
 
     /// Returns where a walk that is shared on `node` remembers by which top it reached the group.
     fn excess_top(&self, node: Node) -> &Atomic<u32>;
-}
-
-/// Iterates over a group and its ancestors.
-pub(crate) fn path<G: HasSoftLimit>(group: &G) -> impl Iterator<Item = &G> {
-    core::iter::successors(Some(group), |group| group.parent())
 }
 
 /// Brings the marks of a group and its ancestors up to date.

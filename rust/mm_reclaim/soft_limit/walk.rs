@@ -35,11 +35,11 @@ use kernel::sync::{
 
 use super::{
     is_listed,
-    path,
     HasSoftLimit, //
 };
 use crate::{
     iter::{
+        path,
         Group,
         Order,
         Verdict, //

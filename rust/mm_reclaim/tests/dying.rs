@@ -2,10 +2,7 @@
 
 //! The per-CPU statistics of groups that are removed, in hierarchies that are no memcgs.
 
-use core::{
-    cell::Cell,
-    iter::successors, //
-};
+use core::cell::Cell;
 use kernel::{
     alloc::flags::GFP_KERNEL,
     prelude::*,
@@ -26,14 +23,20 @@ use super::{
     },
     random::Random, //
 };
-use crate::dying::{
-    drain,
-    Drainer,
-    HasStats,
-    Quiet,
-    State,
-    Target,
-    Unused, //
+use crate::{
+    dying::{
+        drain,
+        Drainer,
+        HasStats,
+        Quiet,
+        State,
+        Target,
+        Unused, //
+    },
+    iter::{
+        path,
+        HasParent, //
+    },
 };
 
 /// The statistics of a group, which are one number.
@@ -86,7 +89,8 @@ impl TestStats {
 impl TestGroup {
     /// Returns the next group above that flushes add to, or the first one.
     fn next_flushed(&self) -> &Self {
-        successors(self.parent(), |above| above.parent())
+        path(self)
+            .skip(1)
             .find(|above| !above.stats.is(State::Flushed) && !above.stats.is(State::Freed))
             .unwrap_or(self)
     }
@@ -116,10 +120,6 @@ impl HasStats for TestGroup {
         &self.stats.below
     }
 
-    fn parent(&self) -> Option<&Self> {
-        self.parent()
-    }
-
     fn redirect_stats(&self, to: &Target<'_, Self>) {
         let to = to.get();
 
@@ -140,7 +140,7 @@ impl HasStats for TestGroup {
 
         stats.expect(stats.is(State::Draining), "noted in a wrong state");
         stats.expect(!is_written, "noted while others write it");
-        for noted in successors(Some(group), |noted| noted.parent()) {
+        for noted in path(group) {
             noted.stats.is_noted.set(true);
         }
     }

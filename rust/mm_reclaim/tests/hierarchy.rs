@@ -37,6 +37,7 @@ use crate::{
         self,
         Cookie,
         Group,
+        HasParent,
         Order,
         SharedPosition,
         Step,
@@ -98,12 +99,6 @@ impl TestGroup {
         unsafe { &*ptr::from_ref(self).add(distance) }
     }
 
-    pub(super) fn parent(&self) -> Option<&Self> {
-        // SAFETY: The parent stands before the group in the slice.
-        self.parent
-            .map(|parent| unsafe { &*ptr::from_ref(self).sub(self.at - parent) })
-    }
-
     /// Returns all groups of the hierarchy.
     pub(super) fn all(&self) -> &[Self] {
         // SAFETY: There is a group at each place below `nr`, and the first one is `at` places back.
@@ -120,6 +115,14 @@ unsafe impl AlwaysRefCounted for TestGroup {
     unsafe fn dec_ref(group: NonNull<Self>) {
         // SAFETY: The test keeps the groups.
         unsafe { group.as_ref() }.refs.add(-1, Relaxed);
+    }
+}
+
+impl HasParent for TestGroup {
+    fn parent(&self) -> Option<&Self> {
+        // SAFETY: The parent stands before the group in the slice.
+        self.parent
+            .map(|parent| unsafe { &*ptr::from_ref(self).sub(self.at - parent) })
     }
 }
 
@@ -176,10 +179,6 @@ impl HasSoftLimit for TestGroup {
 
     fn exceeds(&self) -> bool {
         self.exceeds.get()
-    }
-
-    fn parent(&self) -> Option<&Self> {
-        self.parent()
     }
 
     fn excess_bitmap(&self) -> &MemcgBitmap {

@@ -46,10 +46,6 @@ impl HasPriority for TestGroup {
         &self.priority
     }
 
-    fn parent(&self) -> Option<&Self> {
-        self.parent()
-    }
-
     fn now() -> usize {
         NOW.load(Relaxed)
     }

@@ -31,6 +31,7 @@ use crate::{
     iter::{
         self,
         Cookie,
+        HasParent,
         Step,
         Verdict,
         MAX_SKIPPED, //
@@ -214,6 +215,12 @@ impl<'a> Restless<'a> {
     }
 }
 
+impl HasParent for Restless<'_> {
+    fn parent(&self) -> Option<&Self> {
+        self.parent
+    }
+}
+
 impl HasMemcgId for Restless<'_> {
     fn listed_id(&self) -> Option<MemcgId> {
         None
@@ -234,10 +241,6 @@ impl HasSoftLimit for Restless<'_> {
 
         self.script.set(script >> 1);
         script & 1 != 0
-    }
-
-    fn parent(&self) -> Option<&Self> {
-        self.parent
     }
 
     fn excess_bitmap(&self) -> &MemcgBitmap {

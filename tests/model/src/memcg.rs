@@ -40,6 +40,7 @@ use crate::{
     },
     iter::{
         Group,
+        HasParent,
         Order,
         SharedPosition,
         Step,
@@ -239,11 +240,6 @@ impl MemCgroup {
         self.is_online.load(Relaxed) != 0
     }
 
-    /// Returns the parent.
-    pub(crate) fn parent(&self) -> Option<&Self> {
-        self.parent.as_deref()
-    }
-
     /// Returns the memcg, of this one and those above it, that is at this place.
     fn above(&self, at: usize) -> &Self {
         if at == self.at {
@@ -327,6 +323,12 @@ impl MemCgroup {
     pub(crate) fn warn_unlisted(&self, _node: Node) {}
 }
 
+impl HasParent for MemCgroup {
+    fn parent(&self) -> Option<&Self> {
+        self.parent.as_deref()
+    }
+}
+
 impl HasMemcgId for MemCgroup {
     fn listed_id(&self) -> Option<MemcgId> {
         if self.is_root() {
@@ -372,10 +374,6 @@ impl HasSoftLimit for MemCgroup {
         self.usage.load(Relaxed) > limit
     }
 
-    fn parent(&self) -> Option<&Self> {
-        self.parent()
-    }
-
     fn excess_bitmap(&self) -> &MemcgBitmap {
         &self.shared.in_excess
     }
@@ -398,10 +396,6 @@ impl HasStats for MemCgroup {
 
     fn nr_below(&self) -> &[Atomic<i32>; State::NR] {
         &self.nr_below
-    }
-
-    fn parent(&self) -> Option<&Self> {
-        self.parent()
     }
 
     fn redirect_stats(&self, to: &Target<'_, Self>) {
