@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """One run of a workload in a guest of an arm, and what may be wrong with it."""
 
+import contextlib
 import json
 import os
 import re
@@ -9,7 +10,9 @@ from harness import qemu, races, splats, stale_code
 from harness.common import LOGS, OUT, BenchError, shown, tail
 from harness.kernels import OWN_OPTION
 
-RESULT = re.compile(r"# MM_RECLAIM_JSON (\{.*\})$", re.MULTILINE)
+RESULT = "# MM_RECLAIM_JSON "
+# What the kernel prints while a guest is printing.
+MESSAGE = re.compile(r"\[ *\d+\.\d+\] [^\n]*\n")
 EXIT = "MM_RECLAIM_EXIT "
 
 
@@ -76,12 +79,13 @@ def log_name(*parts):
 
 
 def parse(console):
-    """The result line, or None, also if it is cut off, or has something else in it."""
-    said = RESULT.search(console)
-    try:
-        return json.loads(said[1]) if said else None
-    except ValueError:
-        return None
+    """The result line, or None, also if it is cut off, or has something else in it than a line
+    of the kernel's."""
+    _, _, said = console.partition(RESULT)
+    for text in (said, MESSAGE.sub("", said)):
+        with contextlib.suppress(ValueError):
+            return json.loads(text.partition("\n")[0])
+    return None
 
 
 def complaint(ended):

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Shows that the result of a guest is found, and nothing that is none is taken for one."""
+
+import pytest
+
+from harness import arms
+
+BEFORE = "[    1.000000] Run /init\n# something else\n"
+AFTER = "MM_RECLAIM_EXIT code 0\n[    9.000000] reboot: Restarting system\n"
+LINE = arms.RESULT + '{"a": [1.5], "b": "[ 2.000000] c"}\n'
+RESULT = {"a": [1.5], "b": "[ 2.000000] c"}
+PLAIN = arms.RESULT + '{"a": [1.5], "b": "c"}\n'
+MESSAGE = "[   28.732589] clocksource: Watchdog hpet read timed out.\n"
+
+
+def test_line():
+    assert arms.parse(BEFORE + LINE + AFTER) == RESULT
+
+
+@pytest.mark.parametrize("at", range(len(arms.RESULT), len(PLAIN)))
+def test_message_within(at):
+    said = PLAIN[:at] + MESSAGE + MESSAGE + PLAIN[at:]
+    assert arms.parse(BEFORE + said + AFTER) == {"a": [1.5], "b": "c"}
+
+
+@pytest.mark.parametrize("said", (
+    "", arms.RESULT, PLAIN[:-3] + "\n", PLAIN[:-3] + MESSAGE, PLAIN[:-3] + "x\n" + PLAIN[-3:],
+    PLAIN.replace("1.5", "1.5]")))
+def test_none(said):
+    assert arms.parse(BEFORE + said + AFTER) is None
