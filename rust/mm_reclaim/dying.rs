@@ -116,11 +116,10 @@ pub(crate) struct Target<'a, T: HasStats>(&'a T);
 impl<'a, T: HasStats> Target<'a, T> {
     /// Returns the next active group above.
     fn above(group: &'a T) -> Option<Self> {
-        let mut above = group.parent()?;
+        let above = path(group)
+            .skip(1)
+            .find(|&above| state_is(above, State::Active))?;
 
-        while !state_is(above, State::Active) {
-            above = above.parent()?;
-        }
         // INVARIANT: It is active, and stays so during this `drain_batch`, which is the only one
         // and has changed the states of its groups before. A later one that frees the statistics
         // redirects those that it can find first, and waits.

@@ -14,6 +14,7 @@ use kernel::{
 use crate::{
     iter::{
         self,
+        path,
         Cookie,
         HasParent,
         PreOrder,
@@ -163,14 +164,11 @@ pub(crate) fn add_deferred(memcg: &MemCgroup, node: Node, id: ShrinkerId, nr: is
 #[cold]
 fn hand_over(memcg: &MemCgroup, node: Node, id: ShrinkerId, mut nr: isize) -> isize {
     for node in [node, Node::home()] {
-        let mut heir = Some(memcg);
-
-        while let Some(memcg) = heir {
-            match memcg.map_on(node).add_deferred(id, nr) {
+        for heir in path(memcg) {
+            match heir.map_on(node).add_deferred(id, nr) {
                 Ok(sum) => return sum,
                 Err(rest) => nr = rest,
             }
-            heir = memcg.parent();
         }
     }
     // Nobody takes it.

@@ -33,10 +33,7 @@ use crate::{
         Target,
         Unused, //
     },
-    iter::{
-        path,
-        HasParent, //
-    },
+    iter::path,
 };
 
 /// The statistics of a group, which are one number.
@@ -220,12 +217,9 @@ fn remove_all(random: &mut Random, groups: &[TestGroup]) -> Result {
 
     // So all groups below one are removed before.
     for at in (1..groups.len()).rev() {
-        let mut above = groups[at].parent();
-
         groups[at].stats.is_removed.set(true);
-        while let Some(group) = above {
-            group.stats.below[State::Active as usize].add(1, Relaxed);
-            above = group.parent();
+        for above in path(&groups[at]).skip(1) {
+            above.stats.below[State::Active as usize].add(1, Relaxed);
         }
         removed.push(at, GFP_KERNEL)?;
         written += write(groups);

@@ -39,6 +39,7 @@ use crate::{
         Unused, //
     },
     iter::{
+        path,
         Group,
         HasParent,
         Order,
@@ -210,11 +211,8 @@ impl MemCgroup {
 
     /// Charges pages to the memcg and its ancestors, or uncharges them, as page counters do.
     pub(crate) fn charge(&self, nr: isize) {
-        let mut memcg = Some(self);
-
-        while let Some(at) = memcg {
-            at.usage.fetch_add(nr as usize, Full);
-            memcg = at.parent();
+        for memcg in path(self) {
+            memcg.usage.fetch_add(nr as usize, Full);
         }
         soft_limit::update(self);
     }
