@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 """Shows that the table of kernels is sound, and that one that is not is refused."""
 
+import fnmatch
+import re
+
 import pytest
 
 from harness import kernels
-from harness.common import BenchError
-from tests.sanitize.sanitizers import SANITIZERS
+from harness.common import ROOT, BenchError
+from tests.sanitize.sanitizers import RUST, SANITIZERS, touched
 
 ROW = """
 [kernel.one]
@@ -47,3 +50,16 @@ def test_what_looks_for_faults_is_known():
 def test_stock_is_compared_with_rust(use):
     assert [kernels.KERNELS[name].language for name in kernels.used_by(use)] == [
         "C", "Rust"]
+
+
+def watched_by_kcsan():
+    """The patterns of its patch, as those of files."""
+    text = (ROOT / "tests/sanitize/kcsan.patch").read_text(encoding="utf-8")
+    words = re.search(r"KCSAN_WATCHED := ((?:.*\\\n)*.*)", text)[1].split()
+    return [word.replace("%", "*") for word in words if word.endswith(".o")]
+
+
+def test_what_the_series_touches_is_watched():
+    patterns = watched_by_kcsan()
+    assert not [name for name in (*touched(), *RUST)
+                if not any(fnmatch.fnmatch(name, pattern) for pattern in patterns)]
