@@ -228,10 +228,15 @@ class Process:
         return os.waitpid(self.pid, 0)[1]
 
 
-def remove_all():
-    """Ends the processes that were started here, and removes the groups that were made."""
+def end_all():
+    """Ends the processes that were started here."""
     for process in Process.started[:]:
         process.result()
+
+
+def remove_all():
+    """Ends them, and removes the groups that were made."""
+    end_all()
     for group in Group.made[::-1]:
         group.remove()
 

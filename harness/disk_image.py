@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Makes disks for a guest, without root and without mounting anything."""
 
+import functools
 import os
 import pathlib
 import shutil
@@ -47,13 +48,33 @@ def stage(folder, files, texts=()):
         path.write_text(text)
 
 
+def make_ext(kind, image, *options):
+    image.unlink(missing_ok=True)
+    tools.run([find("mke2fs"), "-q", "-F", "-t", kind, "-b", "4096",
+               "-E", "root_owner=0:0,lazy_itable_init=0,lazy_journal_init=0", *options],
+              image.name)
+
+
 def file_system(kind, image, folder):
     """Writes one of this kind (ext2, ext4) with what is in the folder, all of it
     root's."""
-    image.unlink(missing_ok=True)
-    tools.run([find("mke2fs"), "-q", "-F", "-t", kind, "-b", "4096", "-d", folder,
-               "-E", "root_owner=0:0,lazy_itable_init=0,lazy_journal_init=0",
-               image, ROOT_SIZE], image.name)
+    make_ext(kind, image, "-d", folder, image, ROOT_SIZE)
+
+
+@functools.cache
+def for_files(kind, size):
+    """A file system of this kind (ext4, xfs) with nothing in it, of `size` bytes, as guests are
+    given it: each has a copy."""
+    OUT.mkdir(parents=True, exist_ok=True)
+    image, new = OUT / f"{kind}.img", OUT / f"{kind}-{os.getpid()}.new"
+    if kind == "xfs":
+        empty(new, size)
+        tools.run([find("mkfs.xfs"), "-q", "-f", new], image.name)
+    else:
+        make_ext(kind, new, new, f"{size // 1024}K")
+    # Other programs of the harness start guests with it, too.
+    new.replace(image)
+    return f"file={image},format=raw,cache=unsafe,snapshot=on"
 
 
 def empty(image, size):

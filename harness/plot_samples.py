@@ -9,6 +9,8 @@ from harness.stats import MIB
 LINES = (("the stream", "#0072b2", "-"), ("the eater", "#d55e00", "-"),
          ("the eater's swap", "#555555", "--"))
 SIZES = (("the first one", "#0072b2", "-"), ("the second one", "#d55e00", "-"))
+RETAINED = (("the group", "#0072b2", "-"), ("the pool", "#d55e00", "-"),
+            ("free", "#555555", "--"))
 
 
 def over_time(figure, found):
@@ -18,6 +20,11 @@ def over_time(figure, found):
 def sizes(figure, found):
     """Of this project alone, as values are: what both have resident."""
     by_arm(figure, found, SIZES, {"rust": ARMS["rust"]})
+
+
+def retained(figure, found):
+    """Of this project alone, which has a pool."""
+    by_arm(figure, found, RETAINED, {"rust": ARMS["rust"]})
 
 
 def by_arm(figure, found, lines, shown):

@@ -13,7 +13,7 @@ import sys
 from matplotlib import pyplot
 
 from harness.plot import STYLE, finish, write
-from harness.plot_samples import over_time, sizes
+from harness.plot_samples import over_time, retained, sizes
 from harness.stats import error_bar
 
 # Of the depths, one point each; the colour is the arm's.
@@ -115,7 +115,7 @@ def bars(figure, found):
 
 KINDS = {"lines": (against_n, (7, 5.5)), "k": (against_k, (7, 5.5)),
          "bars": (bars, None), "samples": (over_time, (11, 11)),
-         "sizes": (sizes, (7, 18))}
+         "sizes": (sizes, (7, 18)), "retained": (retained, (7, 12))}
 
 
 def main():
