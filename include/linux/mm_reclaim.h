@@ -187,6 +187,95 @@ struct memcg_priority_events {
 	atomic64_t	total[NR_MEMCG_PRIORITY_EVENTS];
 };
 
+/* What is set for the page cache of a memcg that a limit evicts */
+#define MEMCG_RETAIN_UNSET	0
+#define MEMCG_RETAIN_ALLOW	1
+#define MEMCG_RETAIN_DENY	2
+
+/**
+ * struct memcg_retain - whether the page cache of a memcg outlives its limit
+ * @own: what is set for it, MEMCG_RETAIN_*
+ *
+ * Embedded in struct mem_cgroup. All zeroes is a memcg for which nothing is set. Only Rust
+ * looks inside (rust/mm_reclaim/retain.rs).
+ */
+struct memcg_retain {
+	unsigned int	own;
+};
+
+/**
+ * enum memcg_retain_event - what happens to page cache that may be retained, in pages
+ * @MEMCG_RETAIN_KEPT: it went to the pool instead of being freed
+ * @MEMCG_RETAIN_HIT: it was used again, and is charged to who did
+ * @MEMCG_RETAIN_EVICTED: the pool had to free it
+ * @MEMCG_RETAIN_CAP: it was freed, as the pool is full
+ * @MEMCG_RETAIN_WATERMARK: it was freed, as the node has too little free memory
+ * @MEMCG_RETAIN_BUSY: it was not retained, as it was used or written at that moment
+ * @MEMCG_RETAIN_SLAB: it was freed, as inodes and the like fill what the limit allows
+ * @NR_MEMCG_RETAIN_EVENTS: number of events
+ */
+enum memcg_retain_event {
+	MEMCG_RETAIN_KEPT,
+	MEMCG_RETAIN_HIT,
+	MEMCG_RETAIN_EVICTED,
+	MEMCG_RETAIN_CAP,
+	MEMCG_RETAIN_WATERMARK,
+	MEMCG_RETAIN_BUSY,
+	MEMCG_RETAIN_SLAB,
+	NR_MEMCG_RETAIN_EVENTS,
+};
+
+/* Of a folio that is none of those which may be retained */
+#define MEMCG_RETAIN_UNFIT	(-1)
+
+/**
+ * struct memcg_retain_events - how many pages something happened to
+ * @local: those of the memcg itself
+ * @total: those, and of memcgs that are, or were, below it
+ */
+struct memcg_retain_events {
+	atomic64_t	local[NR_MEMCG_RETAIN_EVENTS];
+	atomic64_t	total[NR_MEMCG_RETAIN_EVENTS];
+};
+
+/**
+ * struct memcg_retain_node - the pages of a node
+ * @free: those that are free
+ * @high: up to how many kswapd frees
+ * @managed: all that the page allocator has
+ */
+struct memcg_retain_node {
+	unsigned long	free;
+	unsigned long	high;
+	unsigned long	managed;
+};
+
+/**
+ * struct memcg_retain_room - how much a pass of reclaim may retain, in pages
+ * @spare: until the node has too little free memory
+ * @margin: until the pool, or a memcg above it, is full
+ * @is_burdened: whether the memcg at its limit holds too many inodes and the like, which
+ *	nobody frees as long as their pages are in the page cache
+ */
+struct memcg_retain_room {
+	unsigned long	spare;
+	unsigned long	margin;
+	bool		is_burdened;
+};
+
+/* What is known of a folio: its file system asked for this, ... */
+#define MEMCG_RETAIN_FOLIO_ASKED	0x001
+#define MEMCG_RETAIN_FOLIO_UPTODATE	0x002
+/* ... it is used, ... */
+#define MEMCG_RETAIN_FOLIO_MAPPED	0x004
+#define MEMCG_RETAIN_FOLIO_DIRTY	0x008
+#define MEMCG_RETAIN_FOLIO_WRITEBACK	0x010
+/* ... it was to be dropped behind who read it, or has private data, ... */
+#define MEMCG_RETAIN_FOLIO_DROPPED	0x020
+#define MEMCG_RETAIN_FOLIO_POISONED	0x040
+/* ... and it is in the pool already. */
+#define MEMCG_RETAIN_FOLIO_POOLED	0x080
+
 /* For a value that there is not, and a turn that does not come */
 #define MEMCG_PRIORITY_UNSET	(-1)
 #define MEMCG_PRIORITY_PASS	(-1)
@@ -260,6 +349,25 @@ int memcg_priority_effective(struct mem_cgroup *memcg);
 int memcg_priority_turn(struct mem_cgroup *memcg, int priority,
 			unsigned long size, unsigned long *owed);
 void memcg_priority_active(struct mem_cgroup *memcg);
+
+/* Page cache that outlives limits */
+void memcg_retain_set(struct mem_cgroup *memcg, unsigned int setting);
+unsigned int memcg_retain_get(struct mem_cgroup *memcg);
+bool memcg_retain_allows(struct mem_cgroup *memcg);
+unsigned long memcg_retain_node_spare(struct memcg_retain_node node);
+unsigned long memcg_retain_node_lacking(struct memcg_retain_node node);
+bool memcg_retain_is_burden(unsigned long nr_slab, unsigned long usage);
+unsigned long memcg_retain_nr_relief(unsigned long nr_slab, unsigned long usage,
+				     unsigned long nr_pooled);
+unsigned long memcg_retain_relief_step(unsigned long nr);
+int memcg_retain_judge(u32 facts, unsigned long nr_pages,
+		       struct memcg_retain_room room);
+bool memcg_retain_charges_user(u32 facts, bool user_is_pool);
+unsigned long memcg_retain_makes_room(unsigned long usage, unsigned long margin);
+bool memcg_retain_goes_on(unsigned long nr_wanted, unsigned long nr_scanned,
+			  unsigned long nr_reclaimed);
+unsigned long memcg_retain_batch(unsigned long nr_lacking);
+unsigned int memcg_retain_next_look(unsigned long nr_spare);
 
 /* Called where it may sleep, by one task at a time. */
 void drain_dying_memcgs(void);

@@ -31,6 +31,11 @@ use crate::{
         MemCgroup,
         RemovedMemcg, //
     },
+    retain::{
+        may_retain,
+        HasRetain,
+        Setting, //
+    },
     shrinker::{
         Shrinker,
         ShrinkerIds,
@@ -44,6 +49,7 @@ use crate::{
 
 #[cfg(CONFIG_DEBUG_FS)]
 mod debugfs;
+mod retain;
 mod walk;
 
 /// Returns what changes the ids of shrinkers.
@@ -346,4 +352,42 @@ pub(crate) unsafe extern "C" fn show_shrinker_map(
     };
 
     debugfs::show(m, memcg, node);
+}
+
+/// Notes what is written for a memcg, `MEMCG_RETAIN_*`. Does not sleep.
+///
+/// # Safety
+///
+/// `memcg` must be valid.
+#[export]
+pub(crate) unsafe extern "C" fn memcg_retain_set(memcg: *mut mem_cgroup, setting: c_uint) {
+    if let Some(setting) = Setting::new(setting) {
+        // SAFETY: The caller vouches for the memcg.
+        unsafe { MemCgroup::from_raw(memcg) }.retain().set(setting);
+    }
+}
+
+/// Returns what was written for a memcg. Does not sleep.
+///
+/// # Safety
+///
+/// `memcg` must be valid.
+#[export]
+pub(crate) unsafe extern "C" fn memcg_retain_get(memcg: *mut mem_cgroup) -> c_uint {
+    // SAFETY: The caller vouches for the memcg.
+    unsafe { MemCgroup::from_raw(memcg) }
+        .retain()
+        .setting()
+        .get()
+}
+
+/// Returns whether page cache of a memcg may be retained. Does not sleep.
+///
+/// # Safety
+///
+/// `memcg` must be valid.
+#[export]
+pub(crate) unsafe extern "C" fn memcg_retain_allows(memcg: *mut mem_cgroup) -> bool {
+    // SAFETY: The caller vouches for the memcg.
+    may_retain(unsafe { MemCgroup::from_raw(memcg) })
 }

@@ -75,6 +75,10 @@ use crate::{
         HasPriority,
         PriorityState, //
     },
+    retain::{
+        HasRetain,
+        RetainState, //
+    },
     sys::{
         self,
         Node, //
@@ -363,6 +367,14 @@ impl HasPriority for MemCgroup {
 
     fn window() -> usize {
         msecs_to_jiffies(1000)
+    }
+}
+
+impl HasRetain for MemCgroup {
+    fn retain(&self) -> &RetainState {
+        // SAFETY: `retain` is a field of the valid memcg, has the layout of `RetainState`, and is
+        // accessed by Rust only.
+        unsafe { &*cast_field(&raw const (*self.as_raw()).retain) }
     }
 }
 

@@ -12,6 +12,7 @@
 //! |---|---|---|
 //! | [`entry`] | what C calls: pointers become types, results errnos | yes |
 //! | `entry::walk` | what C calls to walk, and for priorities and soft limits | yes |
+//! | `entry::retain` | what C asks for page cache that outlives limits | no |
 //! | `entry::debugfs` | how a map is printed | no |
 //! | [`lifecycle`] | what happens to maps when shrinkers, memcgs and nodes come and go | no |
 //! | [`walk`] | the walk of one memcg's shrinkers, and of all memcgs that have some | no |
@@ -21,6 +22,7 @@
 //! | `soft_limit::walk` | the order in which memcgs in excess are visited | no |
 //! | `soft_limit` | which memcgs are in excess, and whether a pass over them will do | no |
 //! | [`priority`] | which memcgs reclaim spares, and until when | no |
+//! | [`retain`] | whose page cache outlives a limit, and how much of it | no |
 //! | [`dying`] | what becomes of the per-CPU statistics of removed memcgs | no |
 //! | [`iter`] | the rules of a walk of a hierarchy, alone or shared | no |
 //! | [`map::on_node`] | the bits of one memcg and node, and whether it is listed | no |
@@ -36,21 +38,23 @@
 //!
 //! Which of them it uses, as tests/model/layers.py checks:
 //!
-//! - `entry`: `lifecycle`, `walk`, `shrinker`, `memcg`, `dying`, `map::on_node`, `id_table`,
-//!   `sys`, `shrinker_id`
+//! - `entry`: `lifecycle`, `walk`, `shrinker`, `memcg`, `dying`, `retain`, `map::on_node`,
+//!   `id_table`, `sys`, `shrinker_id`
 //! - `entry::walk`: `walk`, `verify`, `memcg`, `soft_limit::walk`, `soft_limit`, `priority`,
 //!   `iter`, `sys`
+//! - `entry::retain`: `retain`
 //! - `entry::debugfs`: `memcg`, `map::on_node`, `sys`, `shrinker_id`, `unit`
 //! - `lifecycle`: `shrinker`, `memcg`, `iter`, `map::on_node`, `sys`, `shrinker_id`
 //! - `walk`: `verify`, `shrinker`, `memcg`, `iter`, `map::on_node`, `memcg_bitmap`, `sys`,
 //!   `shrinker_id`
 //! - `verify`: `shrinker`, `memcg`, `sys`, `shrinker_id`
 //! - `shrinker`: `memcg`, `id_table`, `sys`, `shrinker_id`
-//! - `memcg`: `soft_limit`, `priority`, `dying`, `iter`, `map::on_node`, `map`, `memcg_bitmap`,
-//!   `sys`, `layout`
+//! - `memcg`: `soft_limit`, `priority`, `retain`, `dying`, `iter`, `map::on_node`, `map`,
+//!   `memcg_bitmap`, `sys`, `layout`
 //! - `soft_limit::walk`: `soft_limit`, `iter`, `memcg_bitmap`, `sys`
 //! - `soft_limit`: `iter`, `memcg_bitmap`, `sys`, `layout`, `bits`
 //! - `priority`: `iter`, `sys`, `layout`
+//! - `retain`: `iter`, `layout`
 //! - `dying`: `iter`, `sys`
 //! - `map::on_node`: `map`, `table`, `memcg_bitmap`, `sys`, `layout`, `shrinker_id`, `unit`,
 //!   `bits`
@@ -78,6 +82,7 @@ mod map;
 mod memcg;
 mod memcg_bitmap;
 mod priority;
+mod retain;
 mod shrinker;
 mod shrinker_id;
 #[cfg(CONFIG_MEMCG_V1)]

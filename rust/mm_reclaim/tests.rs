@@ -15,6 +15,7 @@ mod map;
 mod memcg_bitmap;
 mod priority;
 mod random;
+mod retain;
 #[cfg(CONFIG_MEMCG_V1)]
 mod soft_limit;
 mod unit;

@@ -47,7 +47,8 @@ use crate::{
         HasMemcgId,
         MemcgId, //
     },
-    priority::PriorityState, //
+    priority::PriorityState,
+    retain::RetainState, //
 };
 #[cfg(CONFIG_MEMCG_V1)]
 use crate::{
@@ -86,6 +87,7 @@ pub(super) struct TestGroup {
     pub(super) exceeds: Cell<bool>,
     pub(super) stats: TestStats,
     pub(super) priority: PriorityState,
+    pub(super) retain: RetainState,
 }
 
 impl TestGroup {
@@ -254,6 +256,7 @@ pub(super) fn build(depths: &[usize]) -> Result<KVec<TestGroup>> {
             exceeds: Cell::new(false),
             stats: TestStats::new(at),
             priority: PriorityState::new(),
+            retain: RetainState::new(),
         };
         // Another test may have left it there.
         #[cfg(CONFIG_MEMCG_V1)]
