@@ -10,9 +10,9 @@ export KSRC QUICK FRESH K N DURATION SEED FILTER
 unexport MAKEFLAGS MFLAGS MAKEOVERRIDES VARIANT ARCH KERNELS CONFIGS PART
 
 .PHONY: help deps tree kernel kernels kunit test suites harness-check mutants-check mutants \
-	bench bench-scale bench-softlimit bench-untrusted bench-dying bench-priority bench-profile \
-	debug-kernel boots \
-	failinject torture mutants-debug sanitize selftests litmus model \
+	bench bench-scale bench-softlimit bench-untrusted bench-dying bench-priority bench-retain \
+	bench-profile debug-kernel boots \
+	failinject retained torture mutants-debug sanitize selftests litmus model \
 	zombies tools-check lint series configs ncheck objcheck rustavailable release \
 	clean distclean docs-figures rebase htmldocs rustdoc
 
@@ -69,6 +69,9 @@ bench-dying: deps kernels ## what groups keep that were removed; QUICK=1 is shor
 bench-priority: deps kernels ## who keeps memory when all of it is short; QUICK=1 is short
 	@bench/run priority
 
+bench-retain: deps kernels ## page cache that outlives limits; QUICK=1 is short
+	@bench/run retain
+
 bench-profile: deps kernels ## count instructions of hot paths, and of RCU sections; QUICK=1 is short
 	@bench/run profile
 
@@ -80,6 +83,11 @@ boots: deps kernels $(if $(filter others,$(PART)),,debug-kernel) ## boot the Rus
 
 failinject: deps debug-kernel ## let each allocation fail once; QUICK=1 is short
 	@tests/run failinject
+
+retained: deps debug-kernel ## files used at random while a pool comes between; DURATION=SECONDS
+	@scripts/deps $(if $(QUICK),,retained)
+	$(if $(QUICK),,@scripts/kernels retained)
+	@tests/run retained
 
 torture: deps debug-kernel ## everything at once, at random; DURATION=SECONDS, SEED=NUMBER
 	@tests/run torture

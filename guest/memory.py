@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Processes that use memory, and the disks of the guests in which it gets short."""
 
+import contextlib
 import ctypes
 import fcntl
 import mmap
@@ -26,6 +27,22 @@ def add_lru_option(parser):
 def use_lru(name):
     """Switches to one of the two."""
     init.write(LRU_GEN, "y" if name == "mglru" else "n")
+
+
+def zram(size):
+    """Swap in memory."""
+    init.write("/sys/block/zram0/disksize", str(size))
+    return "/dev/zram0"
+
+
+@contextlib.contextmanager
+def zram_swap(size):
+    """That is swapped off in the end."""
+    device = zram(size)
+    init.make_swap(device)
+    yield device
+    init.swapoff(device)
+    init.write("/sys/block/zram0/reset", "1")
 
 
 def available():

@@ -7,6 +7,7 @@ import os
 from guest import balance, faults, init
 from guest.init import CGROUPS, PAGE, Failed
 from guest.priorities import DEFAULT, KNOB as PRIORITY
+from guest.retained.pool import KNOB as RETAIN, POOL
 
 KNOB = "/proc/sys/vm/memcg_soft_limit"
 # How many shrinkers share a unit, and how long the table of ids is at first.
@@ -299,7 +300,11 @@ def is_power_of_two(number):
 
 
 def operations(is_v1):
-    prioritize = Write(f"{CGROUPS}/spared/{PRIORITY}", DEFAULT, "6 active", is_group=True)
+    for_both = (
+        Write(f"{CGROUPS}/spared/{PRIORITY}", DEFAULT, "6 active", is_group=True),
+        Write(f"{CGROUPS}/retained/{RETAIN}", "0", "1", is_group=True),
+        Write(f"{CGROUPS}/pool/{POOL}", "0", "1", is_group=True),
+    )
     if is_v1:
         init.write(KNOB, "1")
         return (
@@ -308,7 +313,7 @@ def operations(is_v1):
             Write(f"{CGROUPS}/soft/memory.soft_limit_in_bytes", 8 * PAGE,
                   9 * PAGE, is_group=True),
             Write(KNOB, 0, 1),
-            prioritize,
+            *for_both,
         )
     return (
         # The table of ids doubles its length each time.
@@ -320,5 +325,5 @@ def operations(is_v1):
         FirstObject("mknod(2): the first object of a group"),
         FirstObject("mknod(2): the same three levels deep", depth=3),
         OneMoreUnit("mknod(2): the table of a group grows"),
-        prioritize,
+        *for_both,
     )

@@ -17,6 +17,7 @@ import traceback
 from guest import balance, init, priorities
 from guest.groups import MIB, stat
 from guest.init import CGROUPS, LIBC, STATS, Failed, checked
+from guest.retained import pool
 
 TOP = f"{CGROUPS}/t"
 MAPS = "/sys/kernel/debug/mm_reclaim/maps"
@@ -39,7 +40,8 @@ STEPS = {"create": 8, "remove": 6, "files": 6, "look": 8, "delete": 3,
          "mount": 7, "unmount": 5, "move": 4, "end": 2, "limit": 3, "unlimit": 2,
          "soften": 3, "reclaim": 1, "kill": 1, "memory": 2, "drop": 1,
          "brink": 6, "exceed": 1, "hotplug": 2, "swap": 2, "unswap": 2, "knob": 2, "debugfs": 2,
-         "pin": 8, "unpin": 4, "drained": 1, "prioritize": 6, "overridden": 1}
+         "pin": 8, "unpin": 4, "drained": 1, "prioritize": 6, "overridden": 1,
+         "retain": 4}
 # What would only be repeated by others.
 FIRST_ONLY = ("hotplug", "swap", "unswap", "brink", "exceed", "knob", "drained",
               "overridden")
@@ -48,7 +50,7 @@ NOT_IN = {"v1": ("kill",), "v2": ("soften", "exceed")}
 # How many durations it may take until each step was done.
 MOST_DURATIONS = 5
 # What the C implementation does not have.
-OURS_ONLY = ("knob", "debugfs", "drained", "prioritize", "overridden")
+OURS_ONLY = ("knob", "debugfs", "drained", "prioritize", "overridden", "retain")
 
 
 def steps_of(version, ours):
@@ -389,6 +391,18 @@ class Torturer:
 
     def passed_over(self):
         return sum(priorities.counter_at(self.top, name) for name in ("skipped", "override"))
+
+    def retain(self):
+        """Nothing here can be retained, but pools come and go."""
+        group = self.any_group()
+        init.write(f"{group}/{pool.KNOB}", self.random.choice(("0", "1", "deny")))
+        try:
+            init.write(f"{group}/{pool.POOL}", self.random.choice("01"))
+        except OSError as error:
+            # Another one is the pool.
+            if error.errno != errno.EBUSY:
+                raise
+        return True
 
     # ---- the machine
 

@@ -55,8 +55,8 @@ def contents(program, commands=()):
     files.update((path, path) for path in libraries(binaries))
     files[pathlib.Path("/init")] = PROGRAMS / program
     # What the programs import.
-    files.update((pathlib.Path("/guest") / path.name, path)
-                 for path in GUEST.glob("*.py"))
+    files.update((pathlib.Path("/guest") / path.relative_to(GUEST), path)
+                 for path in GUEST.rglob("*.py") if PROGRAMS not in path.parents)
     return files
 
 

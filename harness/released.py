@@ -22,6 +22,8 @@ TARGETS = {step.target for step in tiers.RELEASE}
 GUESTS = {step.target for step in tiers.RELEASE if step.guests or step.alone} - {"kunit"}
 # Patches to the kernel's own documents: no code comes of them.
 TEXTS = sorted((ROOT / "patches").glob("*-Documentation-*.patch"))
+# Of retained page cache, each a step's own.
+CHECKS = sorted((ROOT / "guest/retained").glob("check_*.py"))
 # What neither builds the crate nor reads its source.
 WITHOUT_CRATE = {"htmldocs", "ncheck", "tools-check"}
 # What runs kernels without the suites.
@@ -33,6 +35,7 @@ ONLY = {
     "bench/": GUESTS,
     "bench/drop_caches.py": ("bench",),
     "bench/priority.py": ("bench-priority", "boots"),
+    "bench/retain.py": ("bench-retain", "boots", "retained", "sanitize"),
     "bench/scale.py": ("bench-scale", "boots"),
     "bench/softlimit.py": ("bench-softlimit", "boots"),
     "configs/selftests.config": ("selftests",),
@@ -44,6 +47,10 @@ ONLY = {
     "guest/workloads/lists.py": ("sanitize",),
     "guest/workloads/map_cost.py": ("boots",),
     "guest/workloads/priority_checks.py": ("boots",),
+    **{f"guest/retained/{path.name}": ("boots", "retained") for path in CHECKS},
+    "guest/retained/model.py": ("boots", "retained", "sanitize"),
+    "guest/workloads/retain_checks.py": ("boots", "retained"),
+    "guest/workloads/retain_files.py": ("retained", "sanitize"),
     "guest/workloads/soft_limit.py": ("bench-softlimit", "boots"),
     "guest/workloads/tools.py": ("boots",),
     "guest/workloads/torture.py": ("torture", "sanitize"),

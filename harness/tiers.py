@@ -64,9 +64,11 @@ CI = (
     guests("bench-softlimit", "QUICK=1", on=BENCH),
     guests("bench-untrusted", "QUICK=1", on=BENCH),
     guests("bench-dying", "QUICK=1", on=BENCH),
+    guests("bench-retain", "QUICK=1", on=BENCH),
     guests("boots", "PART=others", "QUICK=1", on=BENCH),
     guests("boots", "PART=debug", "QUICK=1", on=DEBUG),
     guests("failinject", "QUICK=1", on=DEBUG),
+    guests("retained", "QUICK=1", on=DEBUG),
     # These run the torture test, and the suites with sanitizers.
     guests("sanitize", "KERNELS=debug", "QUICK=1", "DURATION=160",
            on=DEBUG),
@@ -96,6 +98,7 @@ RELEASE = (
     guests("kunit", "ARCH=arm64"),
     guests("kunit", "ARCH=arm64", "VARIANT=kunit-lockdep-64k"),
     guests("zombies"),
+    guests("retained", "DURATION=3600"),
     guests("torture", "DURATION=1800"),
 
     alone("selftests"),
@@ -106,6 +109,7 @@ RELEASE = (
     alone("bench-untrusted"),
     alone("bench-dying"),
     alone("bench-priority"),
+    alone("bench-retain"),
     alone("mutants"),
     alone("mutants-debug"),
 )

@@ -15,7 +15,7 @@ import zlib
 from guest import init
 from guest.groups import MIB, Group, Process, check, memory, was_told
 from guest.init import CGROUPS, PAGE
-from guest.memory import DISK, SWAP, add_lru_option, fill, read_part, touch, use_lru
+from guest.memory import DISK, SWAP, add_lru_option, fill, read_part, touch, use_lru, zram
 from guest.priorities import (
     DEFAULT, KNOB, User, counter, effective, parent_group, prioritize, started, watch)
 
@@ -23,7 +23,6 @@ MCL_CURRENT, MCL_FUTURE = 1, 2
 # Pages that a request is for.
 REQUEST = 16
 PRESSURE = "/proc/pressure/memory"
-ZRAM = "/sys/block/zram0"
 
 
 def part(percent):
@@ -224,12 +223,6 @@ def neighbours(options):
 
 WORKLOADS = {function.__name__: function
              for function in (readers, pair, pods, server, rest, neighbours)}
-
-
-def zram(size):
-    """Swap in memory."""
-    init.write(f"{ZRAM}/disksize", str(size))
-    return "/dev/zram0"
 
 
 def parse(arguments):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from bench import priority, softlimit
+from bench import priority, retain, softlimit
 from bench.scale import IDLE_CALLS
 from harness import arms, initramfs, kernels, python_guest, qemu
 from harness.common import QUICK, Unexpected, expect
@@ -171,6 +171,14 @@ def priorities(name, *checks, v1=False, lru="classic", variant=DEBUG, **more):
                 disks=priority.fast_disks, timeout=900, **more)
 
 
+def retained(name, *checks, v1=False, lru="classic", variant=DEBUG, **more):
+    """The guest fails if one of its checks does."""
+    return Boot(f"retained page cache: {name}, cgroup v{2 - v1}, {lru}", variant,
+                workload=(*(("--v1",) if v1 else ()), "--lru", lru, *checks), memory=1024,
+                cgroup="v1" if v1 else "v2", program="retain_checks.py",
+                disks=retain.fast_disks, timeout=retain.CHECKS_TIMEOUT, **more)
+
+
 # What reclaim may take longer than on stock because of groups in excess.
 MOST_SCANNED = 1.5
 
@@ -268,6 +276,16 @@ BOOTS = (
     priorities("from whom reclaim takes", "taken", variant="rust", is_long=True),
     priorities("from whom reclaim takes", "taken", v1=True, lru="mglru", variant="rust",
                is_long=True),
+    retained("its knobs", "knobs"),
+    retained("its knobs", "knobs", v1=True, is_long=True),
+    retained("all of it", "all", lru="mglru", is_long=True),
+    retained("all of it", "all", v1=True, is_long=True),
+    retained("the most important", "basic", variant="rust"),
+    retained("what is kept", "kept", variant="rust", is_long=True),
+    retained("what is given back", "given", variant="rust", is_long=True),
+    retained("who is charged", "charges", variant="rust", is_long=True),
+    retained("how its files are used", "files", variant="rust", is_long=True),
+    retained("all of it", "all", v1=True, lru="mglru", variant="rust", is_long=True),
 )
 
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Shows that a step of a release holds for as long as what it depends on is the same."""
 
+import re
+
 import pytest
 
 from harness import figures, released, revision, tier
@@ -110,3 +112,22 @@ def test_table():
         assert (ROOT / path).exists()
         assert released.TARGETS.issuperset(only)
     assert released.TARGETS.issuperset(released.ON_ALL)
+
+
+def used():
+    """Programs of guests, and benches, that the modules of steps name."""
+    for path in sorted((ROOT / "tests").glob("*/test_*.py")):
+        target = path.parent.name.replace("_", "-")
+        if target in released.TARGETS:
+            text = path.read_text(encoding="utf-8")
+            for name in re.findall(r'(?:build\(|program=)"(\w+\.py)"', text):
+                yield target, f"guest/workloads/{name}"
+            for names in re.findall(r"^from bench import (.*)$", text, re.MULTILINE):
+                for name in names.split(", "):
+                    yield target, f"bench/{name}.py"
+
+
+@pytest.mark.parametrize("target, path", list(used()))
+def test_used(target, path):
+    assert (ROOT / path).is_file()
+    assert released.depends(Step(target), path)

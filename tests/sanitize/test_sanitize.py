@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Runs kernels that look for faults of their own, each with the KUnit suites, the
-torture test and a short bench and, for data races, a guest in which objects come to
-lists and go. Whatever they report fails, but for the data races of stock code in
-tests/sanitize/races.toml. On a kernel with the C implementation all races are stock's:
-they are only listed.
+torture test and a short bench and, for data races, guests in which objects come to
+lists and go, and page cache outlives limits. Whatever they report fails, but for the
+data races of stock code in tests/sanitize/races.toml. On a kernel with the C
+implementation all races are stock's: they are only listed.
 """
 
 import dataclasses
@@ -13,12 +13,14 @@ import sys
 
 import pytest
 
+from bench import retain
 from harness import arms, initramfs, kernels, kunit_guest, python_guest, qemu, races
 from harness.common import LOGS, QUICK, RESULTS, ROOT, BenchError, shown
+from harness.report import listed
 from tests.sanitize import sanitizers
 
 RUN_TEST = ROOT / "tests/run"
-PARTS = ("kunit", "bench", "lists", "torture")
+PARTS = ("kunit", "bench", "lists", "retained", "torture")
 DEFAULT = kernels.used_by("sanitize")
 
 
@@ -41,6 +43,9 @@ def applies(part, kernel):
     """Whether a part can find anything in a kernel that nothing else does."""
     if part == "kunit":
         return kernel.language == "Rust"
+    if part == "retained":
+        # make retained is the same on kernels that look for other faults.
+        return kernel.language == "Rust" and sanitizers.is_instrumented(kernel)
     # Their objects come and go in the torture test, too.
     return part != "lists" or sanitizers.is_instrumented(kernel)
 
@@ -77,6 +82,16 @@ def run_lists(arm, _options, name):
             f"groups went, and all was reclaimed {result['shrunk']} times")
 
 
+def run_retained(arm, _options, name):
+    seconds = 30 if QUICK else 120
+    result = arms.boot(arm, qemu.Machine("tcg", 768, 2, disks=retain.fast_disks()),
+                       python_guest.build("retain_files.py"), 3, name,
+                       ("--lru", "mglru", "--seconds", str(seconds)),
+                       timeout=seconds * 4 + 600)
+    sanitizers.check_alive(arm.kernel, name)
+    return f"{seconds} s, pages: {listed(result['pages'])}"
+
+
 def run_torture(arm, options, name):
     """The test is a program of its own, with its own progress and count."""
     counted = RESULTS / "torture"
@@ -102,7 +117,7 @@ def run_torture(arm, options, name):
 
 
 RUN = {"kunit": run_kunit, "bench": run_bench, "lists": run_lists,
-       "torture": run_torture}
+       "retained": run_retained, "torture": run_torture}
 
 
 def reported(name, kernel):

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Checks of what stays charged, and who pays for what is used again."""
+
+import mmap
+import os
+
+from guest.groups import MIB, Group, check, drop_caches, wait
+from guest.init import PAGE
+from guest.memory import Count, touch
+from guest.retained.counters import file_stat
+from guest.retained.files import (
+    FILES, bytes_read, content, look_at, make_file, read_file, read_mapped)
+from guest.retained.model import write_nowait
+from guest.retained.pool import (
+    LIMIT, SIZE, counter, events, expect_conserved, limited, make_pool, mib, pages, peak, pooled,
+    retained, set_limit)
+
+# Inodes of so many files are more than LIMIT allows.
+SMALL_FILES = 18000
+SMALL = 4 * PAGE
+
+
+def make_small_files(count):
+    for at in range(count):
+        with open(f"{FILES}/{at}", "wb", buffering=0) as file:
+            file.write(content(at * SMALL, size=SMALL))
+    os.sync()
+    drop_caches()
+
+
+def read_small_files(_hears, count):
+    for at in range(count):
+        with open(f"{FILES}/{at}", "rb", buffering=0) as file:
+            check(file.read(2 * SMALL) == content(at * SMALL, size=SMALL), f"file {at} is another")
+
+
+def small_files(_options):
+    """A group can read any number of files: their inodes, which it pays for, can't go before their
+    page cache, and so not all of that is kept."""
+    make_small_files(SMALL_FILES)
+    _pool, group = make_pool(), limited()
+    for _ in range(2):
+        group.run(read_small_files, SMALL_FILES)
+    check(counter(group, "kept") > pages(LIMIT),
+          f"only {counter(group, 'kept')} pages are kept; {events(group)}")
+    check(counter(group, "refused_slab"), f"nothing is refused; {events(group)}")
+    check(peak(group) <= LIMIT, f"the group had {peak(group)} bytes")
+
+
+def less_allowed(_options):
+    """A limit that gets lower than what inodes of the pool's page cache need can be kept."""
+    count, small = SMALL_FILES // 2, 6 * MIB
+    make_small_files(count)
+    pool, group = make_pool(), limited(size=4 * LIMIT)
+    group.run(read_file, make_file("file", SIZE))
+    group.run(read_small_files, count)
+    group.run(read_file, make_file("other", SIZE))
+    check(counter(group, "kept") > count, f"only {counter(group, 'kept')} pages are kept")
+    set_limit(group, small)
+    check(group.usage() <= small, f"the group has {mib(group.usage())} of {mib(small)}")
+    group.run(read_small_files, count)
+    check(group.usage() <= small, f"the group has {mib(group.usage())} of {mib(small)}")
+    check(counter(pool, "evicted"), "nothing was evicted for it")
+
+
+def unpaid(_options):
+    """Who can't be charged does not get around its limit with what is in the pool."""
+    pool, _group, path = retained()
+    full = Group("full")
+    set_limit(full, LIMIT)
+    found = full.run(maps_beside, path, LIMIT - 4 * MIB, pool.path)["mapped"]
+    check(found <= MIB, f"{mib(found)} of the pool are mapped; {events(pool)}")
+
+
+def unpaid_together(_options):
+    """Nor two that map the same at the same time, each of whom has it in hands."""
+    pool, _group, path = retained()
+    full = Group("full")
+    set_limit(full, LIMIT)
+    both = [full.start(maps_beside, path, LIMIT // 2 - 4 * MIB, pool.path) for _ in range(2)]
+    found = max(each.result(900)["mapped"] for each in both)
+    check(not found, f"{mib(found)} of the pool are mapped; {events(pool)}")
+
+
+def unpaid_in_pipe(_options):
+    """Nor if somebody has it in a pipe: who maps it reads it from the disk then."""
+    pool, _group, path = retained()
+    had, is_full = pooled(pool), Count()
+    holder = pool.start(fills_pipe, path, is_full)
+    holder.wait_until(is_full.read)
+    other, before = Group("other"), bytes_read()
+    other.run(read_mapped, path)
+    again = bytes_read() - before
+    check(again >= PIPE, f"{again} bytes are read again, and {PIPE} are in a pipe")
+    hits = counter(other, "hit")
+    check(hits > had // 2 and pages(other.usage()) >= hits + pages(PIPE),
+          f"of {hits} pages and {PIPE} bytes {pages(other.usage())} are charged to who maps them")
+    expect_conserved(pool)
+    holder.result()
+
+
+# What a pipe takes by default.
+PIPE = 16 * PAGE
+
+
+def fills_pipe(hears, path, is_full):
+    _end, pipe = os.pipe()
+    with open(path, "rb", buffering=0) as file:
+        check(os.splice(file.fileno(), pipe, PIPE) == PIPE, "the pipe takes less")
+    is_full.add()
+    wait(hears)
+
+
+def maps_beside(_hears, path, size, pool):
+    area = takes(size)
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as pages_of:
+        look_at(pages_of, path)
+        found = file_stat(pool)["file_mapped"]
+        area.close()
+        return {"mapped": found}
+
+
+def unpaid_writes(_options):
+    """Nor by writing to it, also where one must not wait."""
+    pool, _group, path = retained()
+    full = Group("full")
+    set_limit(full, LIMIT)
+    found = full.run(writes_beside, path, LIMIT - 2 * MIB, pool.path)["dirty"]
+    check(found <= MIB, f"{mib(found)} of the pool are dirty; {events(pool)}")
+
+
+def takes(size):
+    area = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    touch(area, 0, size)
+    return area
+
+
+def writes_beside(_hears, path, size, pool):
+    area = takes(size)
+    with open(path, "r+b", buffering=0) as file:
+        for at in range(0, SIZE // 4, PAGE):
+            write_nowait(file.fileno(), content(at, 1, PAGE), at)
+    found = file_stat(pool)["file_dirty"]
+    area.close()
+    return {"dirty": found}
+
+
+CHECKS = (small_files, less_allowed, unpaid, unpaid_together, unpaid_in_pipe, unpaid_writes)
