@@ -61,6 +61,17 @@ def expected_turnover(result):
             "detach": (mounts, mounts), "shutdown": (mounts, mounts)}
 
 
+# Pages of tools/testing/selftests/mm_reclaim/files.c.
+FIRST_WRITES = 256
+
+
+def expected_files(result):
+    pages = result["series"]["pages"][0]
+    # The first time, the pages come. Who starts and reports writes to a tmpfs.
+    written = pages + FIRST_WRITES
+    return {"write": (written, written + 64), "read": (pages, pages), "copy": (pages, pages)}
+
+
 # What every process does; with Rust, statistics are reached by another pointer.
 MEMORY = (
     Operation("fault", "a page fault: handle_mm_fault()", "handle_mm_fault", "any 0 0 0"),
@@ -103,6 +114,16 @@ TURNOVER = Workload("turnover", (
     Operation("shutdown", "- after it, before user space goes on: the super "
               "block", "deactivate_locked_super", "any 0 0 0"),
 ), expected_turnover)
+# Pages that are in the page cache.
+FILES = Workload("files", (
+    Operation("write", "a page of a file is written: generic_perform_write()",
+              "generic_perform_write", "any 0 0 0"),
+    Operation("read", "a page of a file is read: filemap_read()", "filemap_read", "any 0 0 0"),
+    Operation("copy", "a page of a file is copied at a fault: filemap_fault()",
+              "filemap_fault", "any 0 0 0"),
+    Operation("map", "pages of a file are mapped around a fault: filemap_map_pages()",
+              "filemap_map_pages", "any 0 0 0"),
+), expected_files)
 # What an empty group takes, and some more.
 GROUP_KIB = 24
 # A slow machine, on which time is as deterministic as instructions.
@@ -115,9 +136,9 @@ SIBLINGS = Workload("siblings", (
 ), lambda result: {}, memory=lambda n: 512 + n * GROUP_KIB // 1024, cpus=2, icount=ICOUNT)
 # What passing over one takes, at the least.
 LEAST_FOR_SIBLING = 10
-WORKLOADS = (HOT, TURNOVER, SIBLINGS)
+WORKLOADS = (HOT, TURNOVER, FILES, SIBLINGS)
 # Those whose instructions are compared.
-OPERATIONS = HOT.operations + TURNOVER.operations
+OPERATIONS = HOT.operations + TURNOVER.operations + FILES.operations
 # Each is one of many entries; those in ranges are too many for names.
 ENTRY_RANGES = ("irq_entries_start", "spurious_entries_start")
 ENTRIES = ("asm_exc_", "asm_sysvec_")

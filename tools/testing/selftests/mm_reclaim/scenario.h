@@ -30,6 +30,6 @@ int bench_sample_drops(struct bench_result *result, const char *name);
 extern const struct bench_scenario bench_idle, bench_busy, bench_start;
 extern const struct bench_scenario bench_churn, bench_hot, bench_pressure;
 extern const struct bench_scenario bench_largest, bench_turnover;
-extern const struct bench_scenario bench_siblings;
+extern const struct bench_scenario bench_siblings, bench_files;
 
 #endif /* __MM_RECLAIM_SCENARIO_H */
