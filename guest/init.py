@@ -34,6 +34,14 @@ def checked(ret, what):
     return ret
 
 
+# How fallocate(2) changes a file.
+KEEP_SIZE, PUNCH_HOLE, ZERO_RANGE = 1, 2, 16
+
+
+def fallocate(file, how, start, size, path):
+    checked(LIBC.fallocate(file, how, ctypes.c_long(start), ctypes.c_long(size)), path)
+
+
 def mount(kind, where, data=None):
     os.makedirs(where, exist_ok=True)
     checked(LIBC.mount(kind.encode(), where.encode(), kind.encode(), 0,

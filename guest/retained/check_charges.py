@@ -66,8 +66,7 @@ def less_allowed(_options):
 def unpaid(_options):
     """Who can't be charged does not get around its limit with what is in the pool."""
     pool, _group, path = retained()
-    full = Group("full")
-    set_limit(full, LIMIT)
+    full = limited("full", setting=None)
     found = full.run(maps_beside, path, LIMIT - 4 * MIB, pool.path)["mapped"]
     check(found <= MIB, f"{mib(found)} of the pool are mapped; {events(pool)}")
 
@@ -75,8 +74,7 @@ def unpaid(_options):
 def unpaid_together(_options):
     """Nor two that map the same at the same time, each of whom has it in hands."""
     pool, _group, path = retained()
-    full = Group("full")
-    set_limit(full, LIMIT)
+    full = limited("full", setting=None)
     both = [full.start(maps_beside, path, LIMIT // 2 - 4 * MIB, pool.path) for _ in range(2)]
     found = max(each.result(900)["mapped"] for each in both)
     check(not found, f"{mib(found)} of the pool are mapped; {events(pool)}")
@@ -123,8 +121,7 @@ def maps_beside(_hears, path, size, pool):
 def unpaid_writes(_options):
     """Nor by writing to it, also where one must not wait."""
     pool, _group, path = retained()
-    full = Group("full")
-    set_limit(full, LIMIT)
+    full = limited("full", setting=None)
     found = full.run(writes_beside, path, LIMIT - 2 * MIB, pool.path)["dirty"]
     check(found <= MIB, f"{mib(found)} of the pool are dirty; {events(pool)}")
 

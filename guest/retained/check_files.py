@@ -2,7 +2,6 @@
 """Checks of what else is done with a file of which the pool has a part."""
 
 import contextlib
-import ctypes
 import errno
 import glob
 import mmap
@@ -10,11 +9,10 @@ import os
 
 from guest import init
 from guest.groups import MIB, Group, Process, check, drop_caches, wait_until
-from guest.init import LIBC, PAGE
+from guest.init import PAGE
 from guest.retained.counters import file_stat
 from guest.retained.files import (
     SPLIT, bytes_read, content, look_at, make_file, read_file, read_mapped)
-from guest.retained.model import KEEP_SIZE, PUNCH_HOLE
 from guest.retained.pool import (
     LIMIT, SIZE, Skipped, counter, expect_conserved, expect_hits, limited, make_pool, mib, pages,
     peak, pooled, retained)
@@ -91,8 +89,7 @@ def cut(_options):
     """Truncated, and with a hole in it."""
     pool, group, path = retained()
     with open(path, "r+b", buffering=0) as file:
-        init.checked(LIBC.fallocate(file.fileno(), PUNCH_HOLE | KEEP_SIZE,
-                                    ctypes.c_long(LIMIT), ctypes.c_long(LIMIT)), path)
+        init.fallocate(file.fileno(), init.PUNCH_HOLE | init.KEEP_SIZE, LIMIT, LIMIT, path)
         check(os.pread(file.fileno(), MIB, LIMIT) == bytes(MIB), "a hole has something in it")
         check(os.pread(file.fileno(), MIB, LIMIT - MIB) == content(LIMIT - MIB), "before it")
         check(os.pread(file.fileno(), MIB, 2 * LIMIT) == content(2 * LIMIT), "behind it")

@@ -4,7 +4,6 @@ a model of what must be in it."""
 
 import array
 import contextlib
-import ctypes
 import errno
 import mmap
 import os
@@ -12,9 +11,8 @@ import random
 
 from guest import init
 from guest.groups import check
-from guest.init import LIBC, PAGE
+from guest.init import KEEP_SIZE, PAGE, PUNCH_HOLE, ZERO_RANGE
 
-KEEP_SIZE, PUNCH_HOLE, ZERO_RANGE = 1, 2, 16
 # Bytes that an operation is for, at most.
 MOST = 64 * PAGE
 MUCH = 16 * MOST
@@ -218,8 +216,7 @@ class FileModel:
     def allocate(self, how):
         if part := self.inside():
             start, end = part
-            init.checked(LIBC.fallocate(self.file, how | KEEP_SIZE, ctypes.c_long(start),
-                                        ctypes.c_long(end - start)), self.path)
+            init.fallocate(self.file, how | KEEP_SIZE, start, end - start, self.path)
             self.note(start, end, 0)
 
     def punch(self):

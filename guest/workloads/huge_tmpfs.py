@@ -3,7 +3,6 @@
 """The first process of a guest that counts how often tmpfs sets the root's
 shrinker bits while files get huge pages beyond their end."""
 
-import ctypes
 import os
 
 from guest import init
@@ -11,16 +10,13 @@ from guest.groups import counted
 
 FILES = 4
 BYTES = 16 << 20
-FALLOC_FL_KEEP_SIZE = 1
 FUNCTION = "set_shrinker_bits_root"
 
 
 def allocate(path):
     """Leaves a file that is empty, and all of its memory beyond its end."""
     file = os.open(path, os.O_CREAT | os.O_WRONLY, 0o644)
-    init.checked(init.LIBC.fallocate(file, FALLOC_FL_KEEP_SIZE,
-                                     ctypes.c_long(0), ctypes.c_long(BYTES)),
-                  path)
+    init.fallocate(file, init.KEEP_SIZE, 0, BYTES, path)
     os.close(file)
 
 

@@ -163,20 +163,22 @@ def soft_limit(name, *workload, variant=DEBUG, memory=1280, **more):
                 cgroup="v1", program="soft_limit.py", disks=softlimit.disks, timeout=300, **more)
 
 
-def priorities(name, *checks, v1=False, lru="classic", variant=DEBUG, **more):
+def checked(name, checks, v1=False, lru="classic", variant=DEBUG, **more):
     """The guest fails if one of its checks does."""
-    return Boot(f"priorities: {name}, cgroup v{2 - v1}, {lru}", variant,
-                workload=(*(("--v1",) if v1 else ()), "--lru", lru, *checks), memory=1280,
-                cgroup="v1" if v1 else "v2", program="priority_checks.py",
-                disks=priority.fast_disks, timeout=900, **more)
+    return Boot(f"{name}, cgroup v{2 - v1}, {lru}", variant,
+                workload=(*(("--v1",) if v1 else ()), "--lru", lru, *checks),
+                cgroup="v1" if v1 else "v2", **more)
 
 
-def retained(name, *checks, v1=False, lru="classic", variant=DEBUG, **more):
-    """The guest fails if one of its checks does."""
-    return Boot(f"retained page cache: {name}, cgroup v{2 - v1}, {lru}", variant,
-                workload=(*(("--v1",) if v1 else ()), "--lru", lru, *checks), memory=1024,
-                cgroup="v1" if v1 else "v2", program="retain_checks.py",
-                disks=retain.fast_disks, timeout=retain.CHECKS_TIMEOUT, **more)
+def priorities(name, *checks, **more):
+    return checked(f"priorities: {name}", checks, memory=1280, program="priority_checks.py",
+                   disks=priority.fast_disks, timeout=900, **more)
+
+
+def retained(name, *checks, **more):
+    return checked(f"retained page cache: {name}", checks, memory=1024,
+                   program="retain_checks.py", disks=retain.fast_disks,
+                   timeout=retain.CHECKS_TIMEOUT, **more)
 
 
 # What reclaim may take longer than on stock because of groups in excess.
