@@ -82,6 +82,14 @@ def against(table, text, metric, one, other, most, unit):
                      table.noise(other, metric))
 
 
+def never_more(table, text, metric, one, other):
+    """`one` has at most what `other` has at the most; it decides."""
+    both = [table.spread("rust", label, metric) for label in (one, other)]
+    return goal(text, both if all(both) else None,
+                lambda both: f"{both[0]['max']:g}, and {both[1]['max']:g}",
+                lambda both: both[0]["max"] <= both[1]["max"])
+
+
 def no_kills_of(table, cases):
     for each in cases:
         yield from no_kills(table, each.label, each.left_out)
@@ -151,11 +159,8 @@ def decide_goals(table, cases):
             yield against(table, f"{title}: {text}", metric, on, off, NO_WORSE,
                           "times that with free memory")
         # Pages scanned directly are mostly those of who is at his limit, and as many as they write.
-        both = [table.spread("rust", label, "allocstall") for label in (on, off)]
-        yield goal(f"{title}: times that somebody reclaims himself as memory is short: no more "
-                   "than with free memory", both if all(both) else None,
-                   lambda both: f"{both[0]['max']:g}, and {both[1]['max']:g}",
-                   lambda both: both[0]["max"] <= both[1]["max"])
+        yield never_more(table, f"{title}: times that somebody reclaims himself as memory is "
+                         "short: no more than with free memory", "allocstall", on, off)
     yield from no_kills_of(table, cases)
 
 
@@ -167,11 +172,8 @@ def bystander_cases(quick):
 
 def bystander_goals(table, cases):
     for title, off, on in pairs(cases):
-        both = [table.spread("rust", label, "refaults") for label in (on, off)]
-        yield goal(f"{title}: refaults of a third group: as many as without, or less",
-                   both if all(both) else None,
-                   lambda both: f"{both[0]['median']:.0f}, and {both[1]['median']:.0f}",
-                   lambda both: both[0]["max"] <= both[1]["max"])
+        yield never_more(table, f"{title}: refaults of a third group: as many as without, or "
+                         "less", "refaults", on, off)
         yield at_least(table, on, f"{title}: MiB that the pool freed", "evicted", 100)
     yield from no_kills_of(table, cases)
 
