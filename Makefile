@@ -11,7 +11,7 @@ unexport MAKEFLAGS MFLAGS MAKEOVERRIDES VARIANT ARCH KERNELS CONFIGS PART
 
 .PHONY: help deps tree kernel kernels kunit test suites harness-check mutants-check mutants \
 	bench bench-scale bench-softlimit bench-untrusted bench-dying bench-priority bench-retain \
-	bench-profile debug-kernel boots \
+	bench-profile debug-kernel boots-kernels boots \
 	failinject retained torture mutants-debug sanitize selftests litmus model \
 	zombies tools-check lint series configs ncheck objcheck rustavailable release \
 	clean distclean docs-figures rebase htmldocs rustdoc
@@ -78,7 +78,10 @@ bench-profile: deps kernels ## count instructions of hot paths, and of RCU secti
 debug-kernel: tree
 	@scripts/kernels failinject
 
-boots: deps kernels $(if $(filter others,$(PART)),,debug-kernel) ## boot the Rust kernel in each way in which it must work; QUICK=1 is short
+boots-kernels: tree
+	@scripts/kernels boots
+
+boots: deps kernels $(if $(filter others,$(PART)),,boots-kernels) ## boot the Rust kernel in each way in which it must work; QUICK=1 is short
 	@tests/run boots $(addprefix --part ,$(PART))
 
 failinject: deps debug-kernel ## let each allocation fail once; QUICK=1 is short
@@ -86,7 +89,7 @@ failinject: deps debug-kernel ## let each allocation fail once; QUICK=1 is short
 
 retained: deps debug-kernel ## files used at random while a pool comes between; DURATION=SECONDS
 	@scripts/deps $(if $(QUICK),,retained)
-	$(if $(QUICK),,@scripts/kernels retained)
+	@scripts/kernels "retained$(if $(QUICK), QUICK)"
 	@tests/run retained
 
 torture: deps debug-kernel ## everything at once, at random; DURATION=SECONDS, SEED=NUMBER

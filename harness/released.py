@@ -38,6 +38,8 @@ ONLY = {
     "bench/retain.py": ("bench-retain", "boots", "retained", "sanitize"),
     "bench/scale.py": ("bench-scale", "boots"),
     "bench/softlimit.py": ("bench-softlimit", "boots"),
+    "configs/ext4.config": ("boots", "retained"),
+    "configs/xfs.config": ("retained",),
     "configs/selftests.config": ("selftests",),
     "configs/zombies.config": ("zombies",),
     "guest/": GUESTS,

@@ -40,6 +40,7 @@ def kernel(variant):
 BENCH = tuple(kernels.used_by("bench"))
 SUITES = tuple(kernels.used_by("suites"))
 DEBUG = tuple(kernels.used_by("failinject"))
+EXT4 = tuple(kernels.used_by("retained QUICK"))
 
 # In an hour on two cores, with nothing built before: that is room for two kernels
 # built from nothing, and copies of one. The kernels come in the order in which guests
@@ -48,7 +49,7 @@ DEBUG = tuple(kernels.used_by("failinject"))
 CI = (
     Step("rustavailable"),
     Step("docs-figures", ("CHECK=1",)),
-    *map(kernel, (*BENCH, *SUITES, *DEBUG)),
+    *map(kernel, (*BENCH, *SUITES, *DEBUG, *EXT4)),
     Step("harness-check"),
     Step("mutants-check"),
     Step("tools-check"),
@@ -66,9 +67,9 @@ CI = (
     guests("bench-dying", "QUICK=1", on=BENCH),
     guests("bench-retain", "QUICK=1", on=BENCH),
     guests("boots", "PART=others", "QUICK=1", on=BENCH),
-    guests("boots", "PART=debug", "QUICK=1", on=DEBUG),
+    guests("boots", "PART=debug", "QUICK=1", on=(*DEBUG, *EXT4)),
     guests("failinject", "QUICK=1", on=DEBUG),
-    guests("retained", "QUICK=1", on=DEBUG),
+    guests("retained", "QUICK=1", on=EXT4),
     # These run the torture test, and the suites with sanitizers.
     guests("sanitize", "KERNELS=debug", "QUICK=1", "DURATION=160",
            on=DEBUG),

@@ -18,6 +18,7 @@ IDLE = ("--keep", "idle")
 WITHOUT_MEMORY = "v2-without-memory"
 # Takes longest to build.
 DEBUG = "debug"
+EXT4 = "ext4"
 
 build_once = functools.cache(initramfs.build_initramfs)
 
@@ -175,8 +176,8 @@ def priorities(name, *checks, **more):
                    disks=priority.fast_disks, timeout=900, **more)
 
 
-def retained(name, *checks, **more):
-    return checked(f"retained page cache: {name}", checks, memory=1024,
+def retained(name, *checks, variant=EXT4, **more):
+    return checked(f"retained page cache: {name}", checks, variant=variant, memory=1024,
                    program="retain_checks.py", disks=retain.fast_disks,
                    timeout=retain.CHECKS_TIMEOUT, **more)
 
@@ -293,13 +294,13 @@ BOOTS = (
 
 def add_options(parser):
     parser.add_argument("--part", choices=(DEBUG, "others"),
-                        help="only those on the kernel debug, or all others")
+                        help="only those on the kernels debug and ext4, or all others")
 
 
 def cases(options):
     return {boot.name: boot for boot in BOOTS
             if not (QUICK and boot.is_long) and
-            (not options.part or (boot.variant == DEBUG) == (options.part == DEBUG))}
+            (not options.part or (boot.variant in (DEBUG, EXT4)) == (options.part == DEBUG))}
 
 
 def run(boot, variant, step):

@@ -18,10 +18,10 @@ from harness.report import listed
 # Beside the duration: to boot, to end a round of disturbances, and to look at all that is there.
 SPARE = 900
 MEMORY = 512
-# Kernel, and how.
+# Kernel, file system, and how.
 CASES = {
-    "ext4, cgroup v2, MGLRU": ("debug", "ext4", ("--lru", "mglru")),
-    "ext4, cgroup v1, classic LRU": ("debug", "ext4", ("--v1",)),
+    "ext4, cgroup v2, MGLRU": ("ext4", "ext4", ("--lru", "mglru")),
+    "ext4, cgroup v1, classic LRU": ("ext4", "ext4", ("--v1",)),
     "XFS, cgroup v2, classic LRU": ("xfs", "xfs", ()),
     "XFS, cgroup v1, MGLRU": ("xfs", "xfs", ("--v1", "--lru", "mglru")),
 }
