@@ -3,6 +3,8 @@
 in guest/workloads/retain.py; each runs with a pool, without one, and on stock.
 """
 
+from guest.groups import MIB
+from guest.retained.files import content
 from harness import disk_image, scenario_bench
 from harness.goals import at_least, at_most, goal, no_kills, time_goal
 from harness.scenario import KILLS, LRUS, Case, Scenario, median, mib, named, one_of
@@ -17,6 +19,8 @@ SIZE = 1024
 MOST_OF_IT = SIZE * 7 // 8
 SLOWLY = ("--slow", "--size", str(SIZE))
 DISK_SIZE = 6 << 30
+# Files that are on it, and of how many MiB: three quarters of the largest guest's memory.
+GIVEN = {"file": 2304, "other": 512}
 # Of what the same takes with free memory.
 NO_WORSE = 1.05
 # In percent of the time in the kernel, where nothing is gained.
@@ -35,9 +39,17 @@ def fast_disks():
     return (disk_image.NULL, disk_image.for_files("ext4", DISK_SIZE))
 
 
+def write_files(folder):
+    """That guests would write at the speed of the disk before they begin."""
+    for name, size in GIVEN.items():
+        with open(folder / name, "wb") as file:
+            for at in range(0, size * MIB, MIB):
+                file.write(content(at))
+
+
 def disks():
-    null, files = fast_disks()
-    return (null, *(f"{files},throttling.bps-total={speed}"
+    files = disk_image.for_files("ext4", DISK_SIZE, "-given", write_files)
+    return (disk_image.NULL, *(f"{files},throttling.bps-total={speed}"
                     for speed in (FAST_DISK, SLOW_DISK)))
 
 

@@ -5,6 +5,7 @@ import functools
 import os
 import pathlib
 import shutil
+import tempfile
 
 from harness import tools
 from harness.common import OUT, BenchError
@@ -62,16 +63,20 @@ def file_system(kind, image, folder):
 
 
 @functools.cache
-def for_files(kind, size):
-    """A file system of this kind (ext4, xfs) with nothing in it, of `size` bytes, as guests are
-    given it: each has a copy."""
+def for_files(kind, size, name="", fill=None):
+    """A file system of this kind (ext4, xfs) of `size` bytes, as guests are given it: each has a
+    copy. It is empty; or ext4, and has what `fill` writes to a folder. The image is known by
+    `name`, then."""
     OUT.mkdir(parents=True, exist_ok=True)
-    image, new = OUT / f"{kind}.img", OUT / f"{kind}-{os.getpid()}.new"
+    image, new = OUT / f"{kind}{name}.img", OUT / f"{kind}{name}-{os.getpid()}.new"
     if kind == "xfs":
         empty(new, size)
         tools.run([find("mkfs.xfs"), "-q", "-f", new], image.name)
     else:
-        make_ext(kind, new, new, f"{size // 1024}K")
+        with tempfile.TemporaryDirectory(dir=OUT) as folder:
+            if fill:
+                fill(pathlib.Path(folder))
+            make_ext(kind, new, "-d", folder, new, f"{size // 1024}K")
     # Other programs of the harness start guests with it, too.
     new.replace(image)
     return f"file={image},format=raw,cache=unsafe,snapshot=on"

@@ -60,6 +60,15 @@ def make_file(name, size):
     return path
 
 
+def given_file(name, size):
+    """So much of a file like that, which was on the disk before the guest began."""
+    path = f"{FILES}/{name}"
+    check(os.path.getsize(path) >= size, f"{path} has less than {size} bytes")
+    os.truncate(path, size)
+    os.sync()
+    return path
+
+
 def read_file(_hears, path, version=0):
     """Reads it to its end, and checks what is in it."""
     at = 0

@@ -16,7 +16,8 @@ from guest.groups import MIB, Group, check, memory, was_told
 from guest.init import PAGE
 from guest.memory import add_lru_option, eat, use_lru
 from guest.retained.files import (
-    FILES, bytes_read, cached_pages, make_file, mount_files, read_file, read_on, read_plainly)
+    FILES, bytes_read, cached_pages, given_file, make_file, mount_files, read_file, read_on,
+    read_plainly)
 from guest.retained.pool import KNOB, LIMIT, counter, limited, make_pool, peak
 
 STEP = 0.1
@@ -86,7 +87,7 @@ class Samples:
 def twice(options):
     """A file that is larger than the limit is read again."""
     size = options.size * MIB
-    path = make_file("file", size)
+    path = given_file("file", size)
     pool, group = prepare(options, size * 5 // 4)
     samples, found = Samples(pool, group), {}
     for name in ("first", "second", "third"):
@@ -102,7 +103,7 @@ def twice(options):
 def shared(options):
     """A second container begins with what the first one has read."""
     size = options.size * MIB
-    path = make_file("file", size)
+    path = given_file("file", size)
     pool, group = prepare(options, size * 5 // 4)
     group.run(read_file, path)
     other = limited("other", setting_of(pool))
@@ -160,7 +161,7 @@ def decide(options):
     """A group that is protected wants half of memory at once, of which the pool has most, or
     nobody; beside others that fill their limit, and so the pool, if there is one."""
     size, wanted = part(75), part(50)
-    path = make_file("file", size)
+    path = given_file("file", size)
     pool, group = prepare(options, size)
     group.run(read_file, path)
     if pool:
@@ -189,7 +190,7 @@ def kept_of(groups):
 def bystander(options):
     """A third group that has all of its file, and did not ask for anything, while the pool fills
     and somebody wants more than is free."""
-    large, own = make_file("file", part(40)), make_file("own", LIMIT * 3 // 5)
+    large, own = given_file("file", part(40)), make_file("own", LIMIT * 3 // 5)
     pool, group = prepare(options, part(80))
     third = limited("third", setting=None)
     for who, path in ((group, large), (third, own)):
@@ -218,11 +219,11 @@ def system_time():
 def once(options):
     """Nothing is gained: what is read is not read again, and the pool is full."""
     size = options.size * MIB
-    path = make_file("file", size)
+    path = given_file("file", size)
     pool, group = prepare(options, size // 4)
     samples = Samples(pool, group)
     group.run(read_file, path)
-    path = make_file("other", size)
+    path = given_file("other", size)
     before, kept = system_time(), counter(group, "kept")
     samples.until(group.start(read_plainly, path))
     return {"system": [(system_time() - before) * 1e6], "hits": [counter(group, "hit")],
