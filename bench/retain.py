@@ -4,8 +4,9 @@ in guest/workloads/retain.py; each runs with a pool, without one, and on stock.
 """
 
 from guest.groups import MIB
-from guest.retained.files import content
+from guest.retained.files import write_content
 from harness import disk_image, scenario_bench
+from harness.common import QUICK
 from harness.goals import at_least, at_most, goal, no_kills, time_goal
 from harness.scenario import KILLS, LRUS, Case, Scenario, median, mib, named, one_of
 
@@ -19,8 +20,11 @@ SIZE = 1024
 MOST_OF_IT = SIZE * 7 // 8
 SLOWLY = ("--slow", "--size", str(SIZE))
 DISK_SIZE = 6 << 30
-# Files that are on it, and of how many MiB: three quarters of the largest guest's memory.
-GIVEN = {"file": 2304, "other": 512}
+# In MiB, of the largest guest, also where all is short; and the file that is read once.
+LARGEST = {False: 3072, True: 640}
+ONCE = 512
+# Files that are on it, in MiB: the first one takes three quarters of that guest.
+GIVEN = {"file": LARGEST[QUICK] * 3 // 4, "other": ONCE}
 # Of what the same takes with free memory.
 NO_WORSE = 1.05
 # In percent of the time in the kernel, where nothing is gained.
@@ -43,12 +47,11 @@ def write_files(folder):
     """That guests would write at the speed of the disk before they begin."""
     for name, size in GIVEN.items():
         with open(folder / name, "wb") as file:
-            for at in range(0, size * MIB, MIB):
-                file.write(content(at))
+            write_content(file, size * MIB)
 
 
 def disks():
-    files = disk_image.for_files("ext4", DISK_SIZE, "-given", write_files)
+    files = disk_image.with_files("ext4", DISK_SIZE, write_files)
     return (disk_image.NULL, *(f"{files},throttling.bps-total={speed}"
                     for speed in (FAST_DISK, SLOW_DISK)))
 
@@ -154,7 +157,7 @@ def shared_goals(table, cases):
 # 3. Somebody needs the memory.
 
 def decide_cases(quick):
-    return off_and_on("decide", quick=quick, memory=640 if quick else 3072)
+    return off_and_on("decide", quick=quick, memory=LARGEST[quick])
 
 
 def decide_goals(table, cases):
@@ -193,7 +196,7 @@ def bystander_goals(table, cases):
 # 5. Nothing to gain.
 
 def once_cases(quick):
-    return [] if quick else off_and_on("once", "--size", "512", memory=1536)
+    return [] if quick else off_and_on("once", "--size", str(ONCE), memory=1536)
 
 
 def once_goals(table, cases):

@@ -56,27 +56,41 @@ def make_ext(kind, image, *options):
               image.name)
 
 
-def file_system(kind, image, folder):
+def file_system(kind, image, folder, size=ROOT_SIZE):
     """Writes one of this kind (ext2, ext4) with what is in the folder, all of it
     root's."""
-    make_ext(kind, image, "-d", folder, image, ROOT_SIZE)
+    make_ext(kind, image, "-d", folder, image, size)
 
 
 @functools.cache
-def for_files(kind, size, name="", fill=None):
-    """A file system of this kind (ext4, xfs) of `size` bytes, as guests are given it: each has a
-    copy. It is empty; or ext4, and has what `fill` writes to a folder. The image is known by
-    `name`, then."""
-    OUT.mkdir(parents=True, exist_ok=True)
-    image, new = OUT / f"{kind}{name}.img", OUT / f"{kind}{name}-{os.getpid()}.new"
-    if kind == "xfs":
-        empty(new, size)
-        tools.run([find("mkfs.xfs"), "-q", "-f", new], image.name)
-    else:
+def for_files(kind, size):
+    """A file system of this kind (ext4, xfs) with nothing in it, of `size` bytes, as guests are
+    given it: each has a copy."""
+    def make(new):
+        if kind == "xfs":
+            empty(new, size)
+            tools.run([find("mkfs.xfs"), "-q", "-f", new], new.name)
+        else:
+            make_ext(kind, new, new, f"{size // 1024}K")
+
+    return copied(kind, make)
+
+
+def with_files(kind, size, write_files):
+    """The same (ext4 alone) with what `write_files` writes to a folder."""
+    def make(new):
         with tempfile.TemporaryDirectory(dir=OUT) as folder:
-            if fill:
-                fill(pathlib.Path(folder))
-            make_ext(kind, new, "-d", folder, new, f"{size // 1024}K")
+            write_files(pathlib.Path(folder))
+            file_system(kind, new, folder, f"{size // 1024}K")
+
+    return copied(f"{kind}-with-files", make)
+
+
+def copied(name, make):
+    """An image that `make` writes, of which each guest has a copy."""
+    OUT.mkdir(parents=True, exist_ok=True)
+    image, new = OUT / f"{name}.img", OUT / f"{name}-{os.getpid()}.new"
+    make(new)
     # Other programs of the harness start guests with it, too.
     new.replace(image)
     return f"file={image},format=raw,cache=unsafe,snapshot=on"

@@ -49,12 +49,16 @@ def content(at, version=0, size=MIB):
                     bytes(PAGE - 16) for page in range(0, size, PAGE))
 
 
+def write_content(file, size):
+    for at in range(0, size, MIB):
+        file.write(content(at))
+
+
 def make_file(name, size):
     """Leaves it on the disk, and not in the page cache."""
     path = f"{FILES}/{name}"
     with open(path, "wb", buffering=0) as file:
-        for at in range(0, size, MIB):
-            file.write(content(at))
+        write_content(file, size)
         os.fsync(file.fileno())
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
     return path
