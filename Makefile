@@ -87,7 +87,7 @@ boots: deps kernels $(if $(filter others,$(PART)),,boots-kernels) ## boot the Ru
 failinject: deps debug-kernel ## let each allocation fail once; QUICK=1 is short
 	@tests/run failinject
 
-retained: deps debug-kernel ## files used at random while a pool comes between; DURATION=SECONDS
+retained: deps tree ## files used at random while a pool comes between; DURATION=SECONDS
 	@scripts/deps $(if $(QUICK),,retained)
 	@scripts/kernels "retained$(if $(QUICK), QUICK)"
 	@tests/run retained
