@@ -20,6 +20,8 @@ FLAT = 1
 # The same of the groups that are visited while a GiB is reclaimed, of which there
 # are two without the empty ones. How often reclaim starts anew differs.
 VISITED = 3
+# Of what stock scans, as those in excess come first. It depends on how far kswapd runs ahead.
+MOST_SCANNED = 1.5
 SWAP = 1536 << 20
 # In bytes per second.
 DISK_SPEED = 200_000_000
@@ -113,6 +115,25 @@ def empty_goals(table, cases):
         yield from no_kills(table, at)
 
 
+# 4. Memory that can't be reclaimed, and a trickle that can.
+
+def trickle_cases(quick):
+    return [] if quick else [
+        Case(title, 1, ("--lru", lru, "--no-swap", "--pause", "0", "trickles"), 1024)
+        for lru, title in LRUS]
+
+
+def trickle_goals(table, cases):
+    for case in cases:
+        at = case.label
+        # With MGLRU, stock leaves a group alone that it got nothing of; a first pass does not.
+        yield not_slower(table, at, f"{at}: pages scanned for each that is freed: at most "
+                         f"{MOST_SCANNED:g} times those of stock", "per_page",
+                         "as many as on stock", "on", MOST_SCANNED)
+        yield looks(table, at)
+        yield from no_kills(table, at)
+
+
 # First passes of reclaim are over groups in excess; stock has none.
 COUNTS = {"passes": ("first passes", "", lambda r: r["passes"]),
           **KILLS}
@@ -159,6 +180,16 @@ SCENARIOS = named((
          "visited": ("- against none", "times",
                      over("some_visits", "none_visits")), **COUNTS},
         empty_goals, empty_cases, plotted=("none_system", "some_system")),
+    Scenario(
+        "trickle", "A group whose memory can't be reclaimed, but for a trickle",
+        "A quarter of memory is pinned page cache of a group with a soft limit of 0, which "
+        "also reads one page after the other, all the time. As much is cold page cache of "
+        "another group, and half of that is wanted. Nobody may keep reclaim to himself: what "
+        "that costs is counted in pages.",
+        {"per_page": ("pages scanned for each that is freed", "", over("scanned", "freed")),
+         "scanned": ("- scanned", "", median("scanned", float)),
+         "freed": ("- freed, but for the trickle", "", median("freed", float)), **COUNTS},
+        trickle_goals, trickle_cases, plotted=("per_page",)),
 ))
 
 NOTES = scenario_bench.NOTES + """\

@@ -300,8 +300,6 @@ def refused(_options):
 
 def unreclaimable(options):
     """A group is in excess by memory that can't be reclaimed."""
-    if options.knob:
-        init.write(KNOB, "1")
     top = Group("top")
     locked, writer = Group("locked", 0, top), Group("writer", parent=top)
     part = memory() // 4 // MIB * MIB
@@ -340,15 +338,14 @@ class Stuck:
         self.begin()
 
     def numbers(self):
-        """How many pages reclaim looked at, how many it got, and how many were
-        read."""
+        """How many pages reclaim looked at, and how many it got but for the trickle, of which
+        there are the more the further kswapd runs ahead."""
         counts = init.fields("/proc/vmstat")
 
         def total(counter):
             return sum(counts[f"{counter}_{kind}"] for kind in ("anon", "file"))
 
-        return {"scanned": total("pgscan"), "reclaimed": total("pgsteal"),
-                "trickled": self.count.read()}
+        return {"scanned": total("pgscan"), "freed": total("pgsteal") - self.count.read()}
 
     def begin(self):
         """Counts from here on."""
@@ -368,8 +365,6 @@ class Stuck:
 
 def trickles(options):
     """A group with cold page cache beside one in excess that has a trickle."""
-    if options.knob:
-        init.write(KNOB, "1")
     part = memory() // 4 // MIB * MIB
     cold, hungry = Group("cold"), Group("hungry")
     stuck = Stuck(part, options.pause)
@@ -390,8 +385,6 @@ def trickles(options):
 def rescue(options):
     """Somebody takes all memory beside a group in excess that has a trickle,
     and is killed."""
-    if options.knob:
-        init.write(KNOB, "1")
     stuck = Stuck(memory() // 4 // MIB * MIB, options.pause)
     for process in (stuck.pins, stuck.reads):
         init.write(f"/proc/{process.pid}/oom_score_adj", "-1000")
@@ -463,6 +456,7 @@ def parse(arguments):
     parser.add_argument("--reads", action="store_true")
     parser.add_argument("--pinned", action="store_true")
     parser.add_argument("--no-swap", action="store_true")
+    parser.add_argument("--knob", action="store_true", help="soft limits on, on a kernel of ours")
     parser.add_argument("--pause", type=float, default=0.03)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--rounds", type=int, default=4)
@@ -472,10 +466,11 @@ def parse(arguments):
 
 def work(arguments):
     options = parse(arguments)
-    options.knob = os.path.exists(KNOB)
     # Everybody runs in a group of v1, or in the root.
     init.mount_groups(not options.v2)
     use_lru(options.lru)
+    if options.knob and os.path.exists(KNOB):
+        init.write(KNOB, "1")
     if not options.no_swap:
         init.make_swap(SWAP)
     # The last one to close it would take its page cache along.

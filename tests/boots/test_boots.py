@@ -41,8 +41,6 @@ class Boot:
     # A kernel that does the same first, and with whose result this one's is
     # compared.
     against: str = ""
-    # How often both do it, where a sum is compared that varies.
-    times: int = 1
     # Expects of its result what must be so.
     check: Callable = lambda result: None
 
@@ -182,38 +180,15 @@ def retained(name, *checks, variant=EXT4, **more):
                    timeout=retain.CHECKS_TIMEOUT, **more)
 
 
-# What reclaim may take longer than on stock because of groups in excess.
-MOST_SCANNED = 1.5
+def alike(_result, _stock):
+    """The workload has checked it. How many pages are scanned on the way depends on how far
+    kswapd runs ahead, and so on time: bench/softlimit.py compares that."""
 
 
-def scans_no_more(result, stock):
-    """Pages scanned for each that was freed for others than who reads it again at
-    once: how many of these there are depends on how far kswapd runs ahead. So does
-    whether stock gets through the 64,000 pages that are pinned once, or half of them:
-    one run alone has 2.0 to 3.2 there, and 2.7 to 3.5 here."""
-    numbers = []
-    for each in (result, stock):
-        scanned, reclaimed, trickled = (
-            sum(each["series"][key]) for key in ("scanned", "reclaimed", "trickled"))
-        expect(reclaimed > trickled,
-               f"{reclaimed} pages were reclaimed, and {trickled} read meanwhile")
-        numbers.append(scanned / (reclaimed - trickled))
-    found, other = numbers
-    expect(found <= MOST_SCANNED * other,
-           f"{found:.2f} pages were scanned for each that was freed, and {other:.2f} on stock: "
-           f"{found / other:.2f} times as many")
-
-
-def ended_alike(_result, _stock):
-    """The workload has checked it. How many pages are scanned on the way to a
-    kill depends on time. With MGLRU, stock leaves a group alone whose pages it
-    could not have, and a first pass does not: that takes more than MOST_SCANNED."""
-
-
-def beside_trickle(name, check, *workload, times=1):
+def beside_trickle(name, *workload):
     """The same on stock, where there are no soft limits."""
-    return soft_limit(name, "--no-swap", "--pause", "0", *workload, variant="rust",
-                      memory=1024, against="stock", check=check, times=times)
+    return soft_limit(name, "--knob", "--no-swap", "--pause", "0", *workload, variant="rust",
+                      memory=1024, against="stock", check=alike)
 
 
 BOOTS = (
@@ -257,18 +232,16 @@ BOOTS = (
     soft_limit("only a parent is in excess, MGLRU", "--lru", "mglru", "parent"),
     soft_limit("everybody is refused", "refused"),
     soft_limit("everybody is refused, MGLRU", "--lru", "mglru", "refused"),
-    soft_limit("memory that can't be reclaimed", "unreclaimable"),
-    soft_limit("memory that can't be reclaimed, MGLRU", "--lru", "mglru",
+    soft_limit("memory that can't be reclaimed", "--knob", "unreclaimable"),
+    soft_limit("memory that can't be reclaimed, MGLRU", "--knob", "--lru", "mglru",
                "unreclaimable"),
-    soft_limit("page cache that can't be reclaimed", "--pinned", "unreclaimable"),
-    soft_limit("page cache that can't be reclaimed, MGLRU", "--pinned", "--lru",
+    soft_limit("page cache that can't be reclaimed", "--knob", "--pinned", "unreclaimable"),
+    soft_limit("page cache that can't be reclaimed, MGLRU", "--knob", "--pinned", "--lru",
                "mglru", "unreclaimable"),
-    beside_trickle("a trickle beside cold page cache", scans_no_more, "trickles", times=4),
-    beside_trickle("a trickle beside cold page cache, MGLRU", ended_alike,
-                   "--lru", "mglru", "trickles"),
-    beside_trickle("a trickle, and no memory left", ended_alike, "rescue"),
-    beside_trickle("a trickle, and no memory left, MGLRU", ended_alike, "--lru",
-                   "mglru", "rescue"),
+    beside_trickle("a trickle beside cold page cache", "trickles"),
+    beside_trickle("a trickle beside cold page cache, MGLRU", "--lru", "mglru", "trickles"),
+    beside_trickle("a trickle, and no memory left", "rescue"),
+    beside_trickle("a trickle, and no memory left, MGLRU", "--lru", "mglru", "rescue"),
     soft_limit("groups come and go", "come_and_go"),
     soft_limit("groups come and go, MGLRU", "--lru", "mglru", "come_and_go"),
     priorities("their files", "files"),
@@ -310,15 +283,10 @@ def run(boot, variant, step):
     step.log = arms.log_name("boot", boot.name, *([variant] if boot.against == variant else ()))
     machine = qemu.Machine("tcg", boot.memory, 2, disks=boot.disks())
     initrd = python_guest.build(boot.program) if boot.program else build_once()
-    found = [arms.boot(arm, machine, initrd, N, step.log, boot.workload, boot.kernel,
+    result = arms.boot(arm, machine, initrd, N, step.log, boot.workload, boot.kernel,
                        boot.timeout, boot.cgroup != WITHOUT_MEMORY)
-             for _ in range(boot.times)]
-    for result in found:
-        expect(result["cgroup"] == boot.cgroup,
-               f"the workload ran on cgroup {result['cgroup']}")
-    if boot.times > 1:
-        result["series"] = {key: [number for each in found for number in each["series"][key]]
-                            for key in result["series"]}
+    expect(result["cgroup"] == boot.cgroup,
+           f"the workload ran on cgroup {result['cgroup']}")
     return result
 
 
