@@ -579,7 +579,9 @@ static struct obj_cgroup *retain_take(struct folio *folio, struct mem_cgroup *po
 /*
  * The same again and again, if it is to be held, and others use the folio. In the end it is
  * removed from the page cache, as truncation does, whoever has references: it is locked, not
- * mapped and clean, and stays that. Who reads it again is charged, or meets the limit.
+ * mapped and clean, and stays that. For who could write to it with but a reference has mapped
+ * it before, and so been charged, unless it is a process of the pool, which should have none.
+ * Who reads it again is charged, or meets the limit.
  * Without an objcg nothing is charged. A folio that somebody has locked is left to the
  * caller, who can wait for that.
  */
@@ -626,6 +628,9 @@ int __memcg_retain_use(struct folio *folio, gfp_t gfp, unsigned int how)
 	memcg = get_mem_cgroup_from_mm(NULL);
 	if (!memcg_retain_charges_user(retain_facts(folio, pool), memcg == pool))
 		goto put;
+	/* A reader shares what others use at the moment, and is not charged. */
+	if (!(how & MEMCG_RETAIN_PAID) && !retain_has_one_user(folio))
+		goto put;
 
 	/*
 	 * Before the folio is locked: reclaim on cgroup v1 may wait for the writeback of
@@ -650,6 +655,8 @@ int __memcg_retain_use(struct folio *folio, gfp_t gfp, unsigned int how)
 	} else if (how & MEMCG_RETAIN_NOWAIT) {
 		/* Who may wait, and finds no memory or lock, reads it all the same. */
 		err = -EAGAIN;
+	} else if (!is_charged) {
+		err = -ENOMEM;
 	}
 
 	if (old) {

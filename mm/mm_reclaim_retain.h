@@ -138,8 +138,9 @@ int __memcg_retain_use(struct folio *folio, gfp_t gfp, unsigned int how);
  *
  * Context: May sleep, unless @gfp and @how say otherwise. Does not wait for the lock of the
  * folio.
- * Return: 0, or -EAGAIN, only with MEMCG_RETAIN_NOWAIT, if it must not be used, as who waits
- * can be charged for it.
+ * Return: 0; -EAGAIN, only with MEMCG_RETAIN_NOWAIT, if it must not be used, as who waits
+ * can be charged for it; or -ENOMEM, without any of both, if it may be used, and there was no
+ * memory to be charged.
  */
 static inline int memcg_retain_use(struct folio *folio, gfp_t gfp, unsigned int how)
 {

@@ -9,7 +9,7 @@ from guest.init import PAGE
 from guest.memory import Count, touch
 from guest.retained.counters import file_stat
 from guest.retained.files import (
-    FILES, bytes_read, content, look_at, make_file, read_file, read_mapped)
+    FILES, bytes_read, content, look_at, make_file, read_file, read_mapped, write_content)
 from guest.retained.model import write_nowait
 from guest.retained.pool import (
     LIMIT, SIZE, counter, events, expect_conserved, limited, make_pool, mib, pages, peak, pooled,
@@ -142,4 +142,37 @@ def writes_beside(_hears, path, size, pool):
     return {"dirty": found}
 
 
-CHECKS = (small_files, less_allowed, unpaid, unpaid_together, unpaid_in_pipe, unpaid_writes)
+def at_once(_options):
+    """Who reads much at once is not killed for want of memory, as what it holds meanwhile can't be
+    reclaimed: large folios, in which it was written."""
+    pool, group = make_pool(), limited(size=2 * SIZE)
+    path = f"{FILES}/file"
+    group.run(writes_and_syncs, path)
+    set_limit(group, LIMIT)
+    had = pooled(pool)
+    check(had > pages(SIZE) // 2, f"the pool has {had} pages; {events(group)}")
+    reader = limited("reader", setting=None)
+    reader.run(reads_at_once, path, LIMIT * 5 // 8)
+    check(counter(reader, "hit") > had // 2,
+          f"of {had} pages {counter(reader, 'hit')} are charged to who reads them")
+    check(peak(reader) <= LIMIT, f"the reader had {peak(reader)} bytes")
+
+
+def writes_and_syncs(_hears, path):
+    with open(path, "wb", buffering=0) as file:
+        write_content(file, SIZE)
+        os.fsync(file.fileno())
+
+
+def reads_at_once(_hears, path, size):
+    """So much with each call, to where there is no memory yet."""
+    with open(path, "rb", buffering=0) as file:
+        for at in range(0, SIZE, size):
+            with mmap.mmap(-1, size) as area:
+                found = file.readinto(area)
+                check(found == min(size, SIZE - at), f"{found} bytes of {path} are read at {at}")
+                check(area[:MIB] == content(at)[:found], f"{path} has something else at {at}")
+
+
+CHECKS = (small_files, less_allowed, unpaid, unpaid_together, unpaid_in_pipe, unpaid_writes,
+          at_once)
