@@ -322,6 +322,16 @@ static struct obj_cgroup *retain_switch(struct folio *folio, struct obj_cgroup *
 	return old;
 }
 
+/*
+ * How a folio was used in one memcg means nothing in the other. MGLRU also makes those active
+ * that are taken from a list whose older generations are empty.
+ */
+static void retain_forget_use(struct folio *folio)
+{
+	set_mask_bits(&folio->flags.f,
+		      LRU_REFS_FLAGS | BIT(PG_active) | BIT(PG_workingset), 0);
+}
+
 /* The objcg may have got another memcg since: it is that one which is charged now. */
 static void retain_uncharge(struct obj_cgroup *objcg, unsigned int nr_pages, int nid)
 {
@@ -444,9 +454,7 @@ bool __memcg_retain_folio(struct memcg_retain_pass *pass, struct folio *folio)
 		goto refused;
 	}
 
-	/* It begins anew: how it was used in its memcg means nothing in the pool. */
-	set_mask_bits(&folio->flags.f,
-		      LRU_REFS_FLAGS | BIT(PG_active) | BIT(PG_workingset), 0);
+	retain_forget_use(folio);
 	memcg1_commit_charge(folio, pass->pool);
 	retain_uncharge(old, nr_pages, nid);
 	/* As if it had been evicted: what else its memcg has lost is the older for that. */
@@ -570,8 +578,10 @@ static struct obj_cgroup *retain_take(struct folio *folio, struct mem_cgroup *po
 		old = retain_switch(folio, objcg);
 	xa_unlock_irq(&mapping->i_pages);
 
-	if (old)
+	if (old) {
+		retain_forget_use(folio);
 		memcg1_commit_charge(folio, memcg);
+	}
 	folio_putback_lru(folio);
 	return old;
 }

@@ -4,6 +4,7 @@
 import mmap
 import os
 
+from guest import init
 from guest.groups import MIB, Group, check, drop_caches, wait
 from guest.init import PAGE
 from guest.memory import Count, touch
@@ -12,8 +13,8 @@ from guest.retained.files import (
     FILES, bytes_read, content, look_at, make_file, read_file, read_mapped, write_content)
 from guest.retained.model import write_nowait
 from guest.retained.pool import (
-    LIMIT, SIZE, counter, events, expect_conserved, limited, make_pool, mib, pages, peak, pooled,
-    retained, set_limit)
+    LIMIT, SIZE, counter, events, expect_conserved, expect_hits, limited, make_pool, mib, pages,
+    peak, pooled, retained, set_limit)
 
 # Inodes of so many files are more than LIMIT allows.
 SMALL_FILES = 18000
@@ -174,5 +175,20 @@ def reads_at_once(_hears, path, size):
                 check(area[:MIB] == content(at)[:found], f"{path} has something else at {at}")
 
 
+def not_active(_options):
+    """What comes from the pool is as young as if it had been read, also after the pool was
+    emptied, which leaves it without old generations."""
+    pool, group, path = retained()
+    set_limit(pool, MIB)
+    set_limit(pool, None)
+    group.run(read_file, path)
+    had, other = pooled(pool), Group("other")
+    check(had > pages(SIZE) // 2, f"the pool has {had} pages; {events(group)}")
+    other.run(read_file, path)
+    active = init.fields(f"{other.path}/memory.stat")["active_file"]
+    check(active < MIB, f"{mib(active)} of what was read once are active")
+    expect_hits((other,), had)
+
+
 CHECKS = (small_files, less_allowed, unpaid, unpaid_together, unpaid_in_pipe, unpaid_writes,
-          at_once)
+          at_once, not_active)
