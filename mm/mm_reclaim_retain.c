@@ -182,7 +182,8 @@ static unsigned long retain_nr_slab(struct mem_cgroup *memcg)
 
 static unsigned long retain_relief_from(struct mem_cgroup *memcg, unsigned long nr_pooled)
 {
-	mem_cgroup_flush_stats(memcg);
+	/* mem_cgroup_flush_stats() leaves what is little, and that is a large part of a small limit. */
+	css_rstat_flush(&memcg->css);
 	return memcg_retain_nr_relief(retain_nr_slab(memcg), retain_usage(memcg), nr_pooled);
 }
 
@@ -232,16 +233,13 @@ static unsigned long retain_pages(struct mem_cgroup *memcg)
 	unsigned long nr_pages = 0, nr_others = 0;
 	int nid;
 
-	/* mem_cgroup_flush_stats() leaves what is little. */
+	/* As in retain_relief_from() */
 	css_rstat_flush(&memcg->css);
 	for_each_node_state(nid, N_MEMORY) {
 		struct lruvec *lruvec = mem_cgroup_lruvec(memcg, NODE_DATA(nid));
 
 		nr_pages += lruvec_page_state_local(lruvec, NR_FILE_PAGES);
 		nr_others += lruvec_page_state_local(lruvec, NR_SHMEM);
-#ifdef CONFIG_SWAP
-		nr_others += lruvec_page_state_local(lruvec, NR_SWAPCACHE);
-#endif
 	}
 	return nr_pages - min(nr_pages, nr_others);
 }
