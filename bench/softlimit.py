@@ -186,7 +186,7 @@ SCENARIOS = named((
         "also reads one page after the other, all the time. As much is cold page cache of "
         "another group, and half of that is wanted. Nobody may keep reclaim to himself: what "
         "that costs is counted in pages.",
-        {"per_page": ("pages scanned for each that is freed", "", over("scanned", "freed")),
+        {"per_page": ("scanned for each that is freed", "pages", over("scanned", "freed")),
          "scanned": ("- scanned", "", median("scanned", float)),
          "freed": ("- freed, but for the trickle", "", median("freed", float)), **COUNTS},
         trickle_goals, trickle_cases, plotted=("per_page",)),
