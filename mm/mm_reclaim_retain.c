@@ -182,7 +182,7 @@ static unsigned long retain_nr_slab(struct mem_cgroup *memcg)
 
 static unsigned long retain_relief_from(struct mem_cgroup *memcg, unsigned long nr_pooled)
 {
-	/* mem_cgroup_flush_stats() leaves what is little, and that is a large part of a small limit. */
+	/* mem_cgroup_flush_stats() leaves what is little: much of a small limit. */
 	css_rstat_flush(&memcg->css);
 	return memcg_retain_nr_relief(retain_nr_slab(memcg), retain_usage(memcg), nr_pooled);
 }
