@@ -125,11 +125,11 @@ def twice_goals(table, cases):
                           f"{name}_bytes", 0, "MiB")
         yield at_most(table, on, f"{title}: the most that the group had", "peak", 20, "MiB")
         both = [table.spread("rust", label, "second") for label in (off, on)]
-        # The time of the disk, which does not depend on the machine, is by far the most of it.
+        # The time of the disk does not depend on the machine, but that of the memory does.
         yield goal(f"{title}: the second time at least {FASTER} times as fast as without",
                    both if all(both) else None,
                    lambda both: f"{both[0]['median'] / both[1]['median']:.3g} times",
-                   lambda both: both[0]["median"] >= FASTER * both[1]["median"])
+                   lambda both: both[0]["median"] >= FASTER * both[1]["median"], False)
     yield from no_kills_of(table, cases)
 
 
