@@ -29,12 +29,18 @@ def memory():
     return os.sysconf("SC_PHYS_PAGES") * PAGE
 
 
+def stats(*names):
+    """Counters of ours, read at one time; 0 where there are none."""
+    try:
+        found = init.fields(STATS)
+    except FileNotFoundError:
+        found = {}
+    return tuple(found.get(name, 0) for name in names)
+
+
 def stat(name):
     """A counter of ours, or 0 where there is none."""
-    try:
-        return init.fields(STATS).get(name, 0)
-    except FileNotFoundError:
-        return 0
+    return stats(name)[0]
 
 
 def drop_caches():
@@ -88,6 +94,18 @@ def wait_until(condition, what, details=lambda: "", patience=PATIENCE):
             return
         time.sleep(0.1)
     raise Failed(what + details())
+
+
+def settled(read):
+    """What `read` returns once it has been the same for a second."""
+    found, same = read(), 0
+    for _ in range(PATIENCE):
+        time.sleep(0.1)
+        before, found = found, read()
+        same = same + 1 if found == before else 0
+        if same == 10:
+            return found
+    raise Failed(f"does not settle: {before}, then {found}")
 
 
 # ---- groups and processes

@@ -16,8 +16,8 @@ import zlib
 
 from guest import init
 from guest.groups import (
-    MIB, Group, check, counted, drop_caches, expect_refused, memory, stat, wait,
-    wait_until, was_told)
+    MIB, Group, check, counted, drop_caches, expect_refused, memory, settled, stat,
+    stats, wait, wait_until, was_told)
 from guest.init import CGROUPS, PAGE, Failed
 from guest.memory import (
     DISK, SLOW_DISK, SWAP, Count, add_lru_option, available, eat, lost, pin, read_part,
@@ -280,17 +280,21 @@ def stale_group():
     raise Failed("something stays charged to each group")
 
 
+def first_passes():
+    """How many there were, and how many in vain. kswapd goes on for a moment after nobody wants
+    memory any more, and counts a pass and its result one after the other."""
+    return settled(lambda: stats("excess_passes", "excess_passes_in_vain"))
+
+
 def refused(_options):
     """A mark that is left although the group has nothing any more: the walk
     refuses everybody."""
     init.write(KNOB, "1")
     group, writer = stale_group(), Group("writer")
     check(stat("memcgs_in_excess") == 1, "there is no such mark")
-    passes, vain = stat("excess_passes"), stat("excess_passes_in_vain")
-    kills = init.oom_kills()
+    before, kills = first_passes(), init.oom_kills()
     writer.run(write_stream, memory() * 2)
-    passes = stat("excess_passes") - passes
-    vain = stat("excess_passes_in_vain") - vain
+    passes, vain = (now - then for now, then in zip(first_passes(), before))
     check(passes > 0, "reclaim did not look for groups in excess")
     check(vain == passes, f"{vain} of {passes} first passes were in vain")
     check(init.oom_kills() == kills, "a process was killed")

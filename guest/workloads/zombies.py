@@ -19,7 +19,7 @@ import struct
 import time
 
 from guest import init
-from guest.groups import check
+from guest.groups import check, settled
 from guest.init import CGROUPS, LIBC, PAGE, checked
 
 CLONE_NEWCGROUP = 0x02000000
@@ -424,16 +424,9 @@ def while_others_come_and_go():
         for each in found["groups"]]}
 
 
-def settled():
-    """Each removal has ended: what is counted then stays."""
-    def counted():
-        return [line for line in init.read("/proc/cgroups").splitlines() if "memory" in line]
-    before, same = counted(), 0
-    while same < 10:
-        time.sleep(0.1)
-        now = counted()
-        same = same + 1 if now == before else 0
-        before = now
+def memory_lines():
+    """How many groups there are, which changes until each removal has ended."""
+    return [line for line in init.read("/proc/cgroups").splitlines() if "memory" in line]
 
 
 def percpu_of_parents():
@@ -472,7 +465,7 @@ def work(count, version):
     for recipe in RECIPES[version]:
         recipe(count)
         print(f"# {recipe.__name__}: {len(MADE.expected)} groups", flush=True)
-    settled()
+    settled(memory_lines)
     before = time.time()
     text = said("--json")
     read_at = [before, time.time(), in_step - ticks()]
@@ -490,7 +483,7 @@ def show_and_wait(arguments):
     """Everything must be as it was found when the guest is dumped."""
     count, version = int(arguments[1]), arguments[-1]
     result = {"disabled": init.run_tool(*TOOL)} if version == "disabled" else work(count, version)
-    settled()
+    settled(memory_lines)
     result.update(n=count, implementation="rust" if os.path.exists(init.STATS) else "c")
     print("# MM_RECLAIM_JSON " + json.dumps(result))
     lost = result["in_step"] - ticks() if "in_step" in result else 0
