@@ -8,7 +8,7 @@ by a tenth, hardly change these counts.
 import argparse
 
 from bench.profile import counting, report
-from harness import arms, measuring, qemu, results, selection, session
+from harness import arms, measuring, python_guest, qemu, results, selection, session
 from harness.common import LOGS, QUICK, BenchError, main, shown
 from harness.kernels import KERNELS
 from harness.report import text as report_text
@@ -34,7 +34,7 @@ def parse_options():
     selection.add_option(parser, "workloads")
     options = parser.parse_args()
     options.workloads = selection.chosen(options, counting.WORKLOADS,
-                                         lambda workload: workload.scenario)
+                                         str)
     options.arms = session.choose_arms(parser, options.arms, KNOWN)
     # Only TCG has plugins.
     options.accel = "tcg"
@@ -44,7 +44,7 @@ def parse_options():
 def count(workload, arm, plugin, initrd, groups):
     """One guest's result, with what was counted in it."""
     symbols = Symbols(arm.kernel.vmlinux)
-    name = f"{arm.name}-{workload.scenario}"
+    name = f"{arm.name}-{workload}"
     points = counting.FOLDER / f"{name}.points"
     out = counting.FOLDER / f"{name}.counts"
     counting.write_points(symbols, points, groups, workload.operations)
@@ -52,12 +52,14 @@ def count(workload, arm, plugin, initrd, groups):
     memory = workload.memory(groups)
     machine = qemu.Machine("tcg", memory, workload.cpus,
                            counting.argument(plugin, points, out),
-                           threads="single", icount=workload.icount)
+                           disks=workload.disks(), threads="single",
+                           icount=workload.icount)
     # What is removed at the end is of no interest.
-    arguments = ("--keep", *(text.format(groups=groups)
-                             for text in workload.arguments), workload.scenario)
+    arguments = (*(() if workload.program else ("--keep",)),
+                 *(text.format(groups=groups) for text in workload.arguments),
+                 workload.scenario)
     result = arms.boot(arm, machine, initrd, groups, f"profile-{name}",
-                       arguments, timeout=300 + groups // 20)
+                       arguments, timeout=workload.timeout + groups // 20)
     found = counting.read(out, symbols, workload.operations)
     why = counting.check(workload, result, found)
     if why:
@@ -68,8 +70,10 @@ def count(workload, arm, plugin, initrd, groups):
 
 
 def guest_of(plugin, initrd, arm, workload):
+    if workload.program:
+        initrd = python_guest.build(workload.program)
     groups = SIBLINGS if workload is counting.SIBLINGS else GROUPS
-    return measuring.Guest(f"{arm.name}, {workload.scenario}, {groups} groups",
+    return measuring.Guest(f"{arm.name}, {workload}, {groups} groups",
                            lambda: count(workload, arm, plugin, initrd, groups), {})
 
 
@@ -80,7 +84,8 @@ def bench():
     found = results.Run("profile", [arm.kernel for arm in options.arms])
     measured = measuring.measure("profile", [
         guest_of(plugin, initrd, arm, workload)
-        for arm in options.arms for workload in options.workloads], options.arms)
+        for arm in options.arms for workload in options.workloads
+        if not workload.ours or arm.kernel.implementation != "c"], options.arms)
     if measured.failed:
         raise BenchError("\n".join(measured.failed))
     machine = session.describe("profile", accel, measured.results[0], options.arms, 1)

@@ -7,6 +7,9 @@ import pathlib
 import subprocess
 from collections.abc import Callable
 
+from bench import retain
+from guest.groups import MIB
+from guest.init import PAGE
 from harness import compiler, qemu
 from harness.common import OUT, BenchError, shown
 
@@ -36,6 +39,15 @@ class Workload:
     memory: Callable = lambda n: 1024  # in MiB, for so many groups
     cpus: int = 1
     icount: int | None = None  # see qemu.Machine
+    # A program of guest/workloads/, if it is none of the selftest's scenarios, with its disks.
+    program: str = ""
+    disks: Callable = tuple
+    timeout: int = 300      # in s
+    ours: bool = False      # nothing that stock has
+    name: str = ""          # of the guest; as the scenario unless told
+
+    def __str__(self):
+        return self.name or self.scenario
 
 
 def expected_hot(result):
@@ -134,9 +146,36 @@ SIBLINGS = Workload("siblings", (
     Operation("iterate", "empty groups are passed over",
               "mem_cgroup_iter_charged mem_cgroup_iter", "any 0 0 0"),
 ), lambda result: {}, memory=lambda n: 512 + n * GROUP_KIB // 1024, cpus=2, icount=ICOUNT)
+# Page cache that outlives limits, where nothing is gained: what one reads is evicted by his limit,
+# and read once. In MiB; of two files, only the second one is looked at, which begins with a
+# truncation each.
+READ_ONCE = 512
+MEMORY_FOR_ONCE = 1536
+
+
+def once(lru, is_on):
+    """With a pool that has been of no use, or without."""
+    name = f"once-{lru}-{ON if is_on else OFF}"
+    return Workload("once", (
+        Operation(f"{name}-begins", "", "ext4_truncate", "any 0 0 0"),
+        Operation(f"{name}-read", "", "ext4_file_read_iter", "after 0 2 100000"),
+        *((Operation(f"{name}-pool", "", "memcg_retain_balance", "after 0 2 100000"),)
+          if is_on else ())),
+        # A MiB at a time, and the end of the file.
+        lambda result: {f"{name}-begins": (2, 2),
+                        f"{name}-read": (READ_ONCE + 1, READ_ONCE + 1)},
+        ("--lru", lru, "--size", str(READ_ONCE), *(("--retain",) if is_on else ())),
+        lambda result, found: dict.fromkeys(found, READ_ONCE * MIB // PAGE),
+        memory=lambda n: MEMORY_FOR_ONCE, cpus=2, program="retain.py", disks=retain.disks,
+        timeout=900, ours=is_on, name=name)
+
+
+ON, OFF = "on", "off"
+LRUS = ("classic", "mglru")
+ONCE = tuple(once(lru, is_on) for lru in LRUS for is_on in (False, True))
 # What passing over one takes, at the least.
 LEAST_FOR_SIBLING = 10
-WORKLOADS = (HOT, TURNOVER, FILES, SIBLINGS)
+WORKLOADS = (HOT, TURNOVER, FILES, SIBLINGS, *ONCE)
 # Those whose instructions are compared.
 OPERATIONS = HOT.operations + TURNOVER.operations + FILES.operations
 # Each is one of many entries; those in ranges are too many for names.

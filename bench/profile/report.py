@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 """Turns the counts of `make bench-profile` into profile.json and tables."""
 
-from bench.profile.counting import FILES, ICOUNT, MEMORY, OPERATIONS, SIBLINGS
+from bench.profile.counting import (
+    FILES, ICOUNT, LRUS, MEMORY, OFF, ON, OPERATIONS, SIBLINGS)
 from harness.goals import goal
 from harness.report import goal_table, ratio, sections, table
 
@@ -30,6 +31,13 @@ reclaim from their parent at once, and then kswapd does. These are the RCU read-
 critical sections of the iterator, which are what forbids preemption without
 PREEMPT_RCU; there is no PREEMPT_NONE on x86 any more. An instruction takes
 {1 << ICOUNT} ns of the guest's time, so that it is as deterministic as their number."""
+RETAINED = """\
+Page cache that outlives limits, where nothing is gained: one who may have 20 MB reads a file of
+512 MB, once, after another one that went through the pool, in which nobody uses anything. For each
+page that is read, what read(2) executes, with all reclaim, and what the pool's work item does to
+make room in it."""
+# Of the instructions without a pool.
+RETAINED_LIMIT = 1.03
 # What takes time that is not that of instructions, or that of others.
 CALLS = {"waits": ("schedule",), "work items": ("__queue_work",),
          "RCU callbacks": ("call_rcu", "kvfree_call_rcu", "call_rcu_hurry")}
@@ -79,6 +87,39 @@ def instruction_goals(titles, profiles):
                    lambda times, limit=LIMITS[name]: times <= limit)
 
 
+def retained(profile, lru, state):
+    """Per page that is read: by who reads it, and in the pool; None if it was not counted."""
+    name = f"once-{lru}-{state}"
+    if f"{name}-read" not in profile:
+        return None
+    return [sum(f["instructions"] for f in profile.get(f"{name}-{part}", {"functions": {}})
+                ["functions"].values()) for part in ("read", "pool")]
+
+
+def retained_goals(profile):
+    for lru in LRUS:
+        off, on = (retained(profile, lru, state) for state in (OFF, ON))
+        if off or on:
+            yield goal(f"retained page cache, {lru} LRU: where nothing is gained, at most "
+                       f"{RETAINED_LIMIT} times the instructions without a pool",
+                       sum(on) / sum(off) if on and off else None,
+                       lambda times: f"{times:.3f} times", lambda times: times <= RETAINED_LIMIT)
+
+
+def retained_table(profiles):
+    rows = []
+    for lru in LRUS:
+        found = [retained(profiles.get(arm, {}), lru, state)
+                 for arm, state in (("stock", OFF), ("rust", OFF), ("rust", ON))]
+        for title, pick in (("read(2)", lambda each: each[0]), ("the pool", lambda each: each[1]),
+                            ("both", sum)):
+            values = [pick(each) if each else None for each in found]
+            rows.append([f"{lru} LRU: {title}", *(value and number(value) for value in values),
+                         values[2] / values[1] if values[1] and values[2] else None])
+    return table(["instructions per page", "stock", "rust, off", "rust, on", "on / off"],
+                 [[*row[:-1], row[-1] and round(row[-1], 3)] for row in rows])
+
+
 def build(results, machine):
     """The content of profile.json."""
     profiles = {}
@@ -95,7 +136,8 @@ def build(results, machine):
                          for key in ("counted", "sections", "longest")}
                    for arm, profile in profiles.items() if iterate in measured}
     goals = [*instruction_goals(titles, profiles),
-             *([section_goal(sections_of.get("rust"))] if sections_of else ())]
+             *([section_goal(sections_of.get("rust"))] if sections_of else ()),
+             *retained_goals(profiles.get("rust", {}))]
     about = (f"Guests: {machine['groups']} groups, or {machine['siblings']} that are empty.\n"
              + NOTES)
     return {
@@ -105,6 +147,7 @@ def build(results, machine):
                          "goals": goal_table(goals)}),
             ("empty groups are passed over", SECTIONS,
              {"siblings": section_table(sections_of)}),
+            ("page cache that outlives limits", RETAINED, {"retained": retained_table(profiles)}),
             *((title.removeprefix("- of it "), "", {name: function_table(profiles, name)})
               for name, title in titles.items()))}
 
