@@ -354,6 +354,7 @@ void __memcg_retain_begin(struct memcg_retain_pass *pass, struct mem_cgroup *mem
 {
 	struct memcg_retain_node node;
 	struct mem_cgroup *pool;
+	unsigned long size;
 
 	pass->memcg = memcg;
 	/* What is evicted from the pool is free. The caller keeps this one valid. */
@@ -382,14 +383,21 @@ void __memcg_retain_begin(struct memcg_retain_pass *pass, struct mem_cgroup *mem
 	pass->pool = pool;
 	pass->limited = limited;
 	pass->nid = pgdat->node_id;
+	INIT_LIST_HEAD(&pass->folios);
+	memset(pass->events, 0, sizeof(pass->events));
+	memset(&pass->room, 0, sizeof(pass->room));
 	pass->room.spare = memcg_retain_node_spare(node);
 	pass->room.margin = retain_margin(pool);
+	/* With what it has room for: where nothing has to go, taking all costs nothing. */
+	size = page_counter_read(&pool->memory) + min(pass->room.spare, pass->room.margin);
+	pass->room.is_unused = !memcg_retain_takes_next(pool, size);
+	if (pass->room.is_unused)
+		return;
+
 	/* As old as what else reclaim knows of a memcg: if it is too late, there is relief. */
 	mem_cgroup_flush_stats_ratelimited(limited);
 	pass->room.is_burdened = memcg_retain_is_burden(retain_nr_slab(limited),
 							retain_usage(limited));
-	INIT_LIST_HEAD(&pass->folios);
-	memset(pass->events, 0, sizeof(pass->events));
 }
 
 /*
@@ -478,6 +486,8 @@ void __memcg_retain_end(struct memcg_retain_pass *pass, unsigned long nr_reclaim
 
 	if (memcg_retain_is_pool(pass)) {
 		retain_count(pass->pool, MEMCG_RETAIN_EVICTED, nr_reclaimed);
+		memcg_retain_evicted(pass->pool, nr_reclaimed,
+				     page_counter_read(&pass->pool->memory));
 		return;
 	}
 
@@ -671,6 +681,7 @@ int __memcg_retain_use(struct folio *folio, gfp_t gfp, unsigned int how)
 		trace_mm_vmscan_memcg_retain_hit(folio, memcg);
 		retain_count(memcg, MEMCG_RETAIN_HIT, nr_pages);
 		retain_count_in_pool(pool, memcg, MEMCG_RETAIN_HIT, nr_pages);
+		memcg_retain_used(pool, nr_pages, page_counter_read(&pool->memory));
 		/* The folio has the reference on its new objcg, and gave that on the old one. */
 		retain_uncharge(old, nr_pages, nid);
 	} else {
@@ -813,6 +824,7 @@ static const char *const memcg_retain_event_names[] = {
 	[MEMCG_RETAIN_WATERMARK]	= "retain_refused_watermark",
 	[MEMCG_RETAIN_BUSY]		= "retain_refused_busy",
 	[MEMCG_RETAIN_SLAB]		= "retain_refused_slab",
+	[MEMCG_RETAIN_UNUSED]		= "retain_refused_unused",
 };
 
 static void retain_format_events(struct seq_buf *s, const char *prefix, atomic64_t *events)
@@ -913,6 +925,7 @@ static ssize_t memcg_retain_pool_write(struct kernfs_open_file *of, char *buf,
 		if (is_pool && !pool) {
 			/* Those who find the pool have to find the key on. */
 			static_branch_deferred_inc(&memcg_retain_key);
+			memcg_retain_start(memcg);
 			rcu_assign_pointer(retain_pool, memcg);
 			WRITE_ONCE(retain_ended, NULL);
 		} else if (!is_pool && was_pool) {

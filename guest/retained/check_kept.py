@@ -8,10 +8,10 @@ from guest import init
 from guest.groups import MIB, TRACING, Group, check, memory, mount_tracing
 from guest.memory import available, eat, zram_swap
 from guest.retained.files import (
-    DISK, FILES, bytes_read, content, make_file, mount_files, read_file)
+    DISK, FILES, bytes_read, content, make_file, mount_files, read_file, set_read_ahead)
 from guest.retained.pool import (
-    LIMIT, SIZE, counter, events, expect_conserved, expect_hits, limited, make_pool, mib, pages,
-    Skipped, peak, pooled, retained, set_limit)
+    LIMIT, POOL, SIZE, Skipped, counter, events, expect_conserved, expect_hits, limited, make_pool,
+    mib, pages, peak, pooled, retained, set_limit)
 
 
 def twice(_options):
@@ -122,14 +122,41 @@ def limited_pool(options):
     pool, group = make_pool(parent=top), limited()
     for name, above in (("memory.max", top), ("memory.high", top), ("memory.high", pool)):
         above.write(name, 2 * LIMIT)
-        for at in range(2):
+        # One without a debt: see no_use().
+        pool.write(POOL, "0")
+        pool.write(POOL, "1")
+        # The pool is full after the first one, and in debt after the second one.
+        for at, size in enumerate((3 * LIMIT, 2 * LIMIT)):
             before = counter(group, "kept")
-            group.run(read_file, make_file(f"{above.path.strip('/').replace('/', '-')}{at}", SIZE))
-            check(counter(group, "kept") - before > pages(LIMIT),
+            group.run(read_file, make_file(f"{above.path.strip('/').replace('/', '-')}{at}", size))
+            check(counter(group, "kept") - before > pages(LIMIT) // 2,
                   f"{name} of {above.path}: {counter(group, 'kept') - before} pages are kept "
                   f"of file {at}; {events(group)}")
         check(pool.usage() <= 2 * LIMIT, f"{name} of {above.path}: it has {mib(pool.usage())}")
         above.write(name, "max")
+
+
+def no_use(_options):
+    """A pool of which nothing was used takes a sample, and all again when something is."""
+    # Else what is read ahead is evicted, and so retained, before it is read for the first time.
+    read_ahead = set_read_ahead()
+    pool, group = make_pool(2 * LIMIT), limited()
+    # It goes through the pool, and then as much again, of which it takes a sample.
+    group.run(read_file, make_file("first", 2 * SIZE))
+    path, found = make_file("other", SIZE), []
+    for _ in range(2):
+        before = [counter(group, name) for name in ("kept", "refused_unused")]
+        group.run(read_file, path)
+        found.append([counter(group, name) - count for name, count in
+                      zip(("kept", "refused_unused"), before)])
+    (kept, refused), (again, refused_again) = found
+    check(pages(SIZE) // 32 < kept < pages(SIZE) // 8 and refused > pages(SIZE) // 2,
+          f"of {pages(SIZE)} pages {kept} are kept, and {refused} refused; {events(group)}")
+    check(counter(pool, "hit") > kept // 4, f"of {kept} pages, {counter(pool, 'hit')} are used")
+    check(again > 4 * kept and refused_again < refused // 2,
+          f"after that {again} are kept, and {refused_again} refused; {events(group)}")
+    expect_conserved(pool)
+    set_read_ahead(size=read_ahead)
 
 
 def below_pool(options):
@@ -181,5 +208,5 @@ def traced(_options):
     check(list(found.values()) == says and all(says), f"they say {found}, and memory.stat {says}")
 
 
-CHECKS = (twice, shared, not_asked, other_files, high, inside_limit, limited_pool, below_pool,
-          journaled, traced)
+CHECKS = (twice, shared, no_use, not_asked, other_files, high, inside_limit, limited_pool,
+          below_pool, journaled, traced)

@@ -17,13 +17,10 @@ from guest.init import PAGE
 from guest.memory import add_lru_option, eat, use_lru
 from guest.retained.files import (
     FILES, bytes_read, cached_pages, given_file, make_file, mount_files, read_file, read_on,
-    read_plainly)
+    read_plainly, set_read_ahead)
 from guest.retained.pool import KNOB, LIMIT, counter, limited, make_pool, peak
 
 STEP = 0.1
-# In KiB; that of 2019. What disks have by default now, 8 MiB twice, is all that a group of 20 MB
-# may have: it reads ahead what it then has to give up unread, or is even killed.
-READ_AHEAD = 128
 
 
 def part(percent):
@@ -226,18 +223,19 @@ def system_time():
 
 
 def once(options):
-    """Nothing is gained: what is read is not read again, and the pool is full."""
-    size = options.size * MIB
+    """Nothing is gained: what is read is not read again, as all that was read before."""
+    size, names = options.size * MIB, ("kept", "refused_unused", "hit")
     path = given_file("file", size)
     pool, group = prepare(options, size // 4)
     samples = Samples(pool, group)
     group.run(read_file, path)
     path = given_file("other", size)
-    before, kept = system_time(), counter(group, "kept")
+    before, events = system_time(), [counter(group, name) for name in names]
     samples.until(group.start(read_plainly, path))
-    return {"system": [(system_time() - before) * 1e6], "hits": [counter(group, "hit")],
-            "kept": [counter(group, "kept") - kept],
-            "pool_peak": [peak(pool) if pool else 0]}, samples.found
+    return {"system": [(system_time() - before) * 1e6],
+            "pool_peak": [peak(pool) if pool else 0],
+            **{name: [counter(group, name) - event] for name, event in zip(names, events)}
+            }, samples.found
 
 
 WORKLOADS = {function.__name__: function
@@ -255,9 +253,9 @@ def work(arguments):
     options = parser.parse_args(arguments)
     init.mount_groups(options.v1)
     use_lru(options.lru)
-    disk = "vdc" if options.slow else "vdb"
-    init.write(f"/sys/block/{disk}/queue/read_ahead_kb", str(READ_AHEAD))
-    mount_files("ext4", f"/dev/{disk}")
+    disk = "/dev/vdc" if options.slow else "/dev/vdb"
+    set_read_ahead(disk)
+    mount_files("ext4", disk)
     found, samples = WORKLOADS[options.workload](options)
     return {"series": found, "samples": samples}
 

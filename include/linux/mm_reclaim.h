@@ -193,13 +193,25 @@ struct memcg_priority_events {
 #define MEMCG_RETAIN_DENY	2
 
 /**
+ * struct memcg_retain_debt - whether a pool is of use
+ * @pages: that it evicted, and nobody had used, less those for which others paid that were
+ * @offers: passes that were offered to it while these were too many, ever
+ */
+struct memcg_retain_debt {
+	long		pages;
+	unsigned long	offers;
+};
+
+/**
  * struct memcg_retain - whether the page cache of a memcg outlives its limit
+ * @debt: if it is the pool, whether that is of use
  * @own: what is set for it, MEMCG_RETAIN_*
  *
  * Embedded in struct mem_cgroup. All zeroes is a memcg for which nothing is set. Only Rust
  * looks inside (rust/mm_reclaim/retain.rs).
  */
 struct memcg_retain {
+	struct memcg_retain_debt debt;
 	unsigned int	own;
 };
 
@@ -212,6 +224,7 @@ struct memcg_retain {
  * @MEMCG_RETAIN_WATERMARK: it was freed, as the node has too little free memory
  * @MEMCG_RETAIN_BUSY: it was not retained, as it was used or written at that moment
  * @MEMCG_RETAIN_SLAB: it was freed, as inodes and the like fill what the limit allows
+ * @MEMCG_RETAIN_UNUSED: it was freed, as the pool is of no use lately, and takes a sample
  * @NR_MEMCG_RETAIN_EVENTS: number of events
  */
 enum memcg_retain_event {
@@ -222,6 +235,7 @@ enum memcg_retain_event {
 	MEMCG_RETAIN_WATERMARK,
 	MEMCG_RETAIN_BUSY,
 	MEMCG_RETAIN_SLAB,
+	MEMCG_RETAIN_UNUSED,
 	NR_MEMCG_RETAIN_EVENTS,
 };
 
@@ -256,11 +270,13 @@ struct memcg_retain_node {
  * @margin: until the pool, or a memcg above it, is full
  * @is_burdened: whether the memcg at its limit holds too many inodes and the like, which
  *	nobody frees as long as their pages are in the page cache
+ * @is_unused: whether the pool is of no use lately, and takes nothing of this pass
  */
 struct memcg_retain_room {
 	unsigned long	spare;
 	unsigned long	margin;
 	bool		is_burdened;
+	bool		is_unused;
 };
 
 /* What is known of a folio: its file system asked for this, ... */
@@ -354,6 +370,12 @@ void memcg_priority_active(struct mem_cgroup *memcg);
 void memcg_retain_set(struct mem_cgroup *memcg, unsigned int setting);
 unsigned int memcg_retain_get(struct mem_cgroup *memcg);
 bool memcg_retain_allows(struct mem_cgroup *memcg);
+void memcg_retain_start(struct mem_cgroup *pool);
+void memcg_retain_evicted(struct mem_cgroup *pool, unsigned long nr_pages,
+			  unsigned long pooled);
+void memcg_retain_used(struct mem_cgroup *pool, unsigned long nr_pages,
+		       unsigned long pooled);
+bool memcg_retain_takes_next(struct mem_cgroup *pool, unsigned long pooled);
 unsigned long memcg_retain_node_spare(struct memcg_retain_node node);
 unsigned long memcg_retain_node_lacking(struct memcg_retain_node node);
 bool memcg_retain_is_burden(unsigned long nr_slab, unsigned long usage);

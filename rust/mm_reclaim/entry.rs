@@ -391,3 +391,71 @@ pub(crate) unsafe extern "C" fn memcg_retain_allows(memcg: *mut mem_cgroup) -> b
     // SAFETY: The caller vouches for the memcg.
     may_retain(unsafe { MemCgroup::from_raw(memcg) })
 }
+
+/// Notes that a memcg is the pool from now on. Does not sleep.
+///
+/// # Safety
+///
+/// `pool` must be valid.
+#[export]
+pub(crate) unsafe extern "C" fn memcg_retain_start(pool: *mut mem_cgroup) {
+    // SAFETY: The caller vouches for the memcg.
+    unsafe { MemCgroup::from_raw(pool) }
+        .retain()
+        .debt()
+        .forget();
+}
+
+/// Notes that the pool, which has `pooled` pages left, has evicted some. Does not sleep.
+///
+/// # Safety
+///
+/// `pool` must be valid.
+#[export]
+pub(crate) unsafe extern "C" fn memcg_retain_evicted(
+    pool: *mut mem_cgroup,
+    nr_pages: usize,
+    pooled: usize,
+) {
+    // SAFETY: The caller vouches for the memcg.
+    unsafe { MemCgroup::from_raw(pool) }
+        .retain()
+        .debt()
+        .evicted(nr_pages, pooled);
+}
+
+/// Notes that pages of the pool, which has `pooled` left, are used. Does not sleep.
+///
+/// # Safety
+///
+/// `pool` must be valid.
+#[export]
+pub(crate) unsafe extern "C" fn memcg_retain_used(
+    pool: *mut mem_cgroup,
+    nr_pages: usize,
+    pooled: usize,
+) {
+    // SAFETY: The caller vouches for the memcg.
+    unsafe { MemCgroup::from_raw(pool) }
+        .retain()
+        .debt()
+        .used(nr_pages, pooled);
+}
+
+/// Returns whether the pool, which has, and has room for, `size` pages, takes what the next pass of
+/// reclaim evicts. Does not sleep.
+///
+/// # Safety
+///
+/// `pool` must be valid.
+#[export]
+pub(crate) unsafe extern "C" fn memcg_retain_takes_next(
+    pool: *mut mem_cgroup,
+    size: usize,
+) -> bool {
+    // SAFETY: The caller vouches for the memcg.
+    unsafe { MemCgroup::from_raw(pool) }
+        .retain()
+        .debt()
+        .takes_next(size)
+}

@@ -29,6 +29,10 @@ use crate::{
     }, //
 };
 
+pub(crate) mod debt;
+
+use debt::Debt;
+
 /// Whether page cache of a group may be retained, as far as one group says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Setting {
@@ -72,11 +76,14 @@ impl Mirrors<u32> for AtomicSetting {}
 /// Part of `struct mem_cgroup`, as `struct memcg_retain`.
 #[repr(C)]
 pub(crate) struct RetainState {
+    /// If it is the pool, whether it is of use.
+    debt: Debt,
     /// What was written for the group.
     own: AtomicSetting,
 }
 
 mirrors!(RetainState is bindings::memcg_retain {
+    debt: debt,
     own: own,
 });
 
@@ -85,6 +92,7 @@ impl RetainState {
     #[cfg(CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST)]
     pub(crate) const fn new() -> Self {
         Self {
+            debt: Debt::new(),
             own: AtomicSetting(Atomic::new(bindings::MEMCG_RETAIN_UNSET)),
         }
     }
@@ -99,6 +107,11 @@ impl RetainState {
     /// Notes what is written for the group.
     pub(crate) fn set(&self, setting: Setting) {
         self.own.0.store(setting.get(), Relaxed);
+    }
+
+    /// Returns whether the pool is of use, if the group is that.
+    pub(crate) fn debt(&self) -> &Debt {
+        &self.debt
     }
 }
 
@@ -194,6 +207,8 @@ pub(crate) enum Refusal {
     Busy,
     /// The group at its limit holds too many inodes and the like.
     Slab,
+    /// The pool takes but a sample, as it is in [`debt`].
+    Unused,
 }
 
 /// How much a pass of reclaim may retain.
@@ -205,6 +220,8 @@ pub(crate) struct Room {
     pub(crate) margin: usize,
     /// Whether [`is_burden`] holds for the group at its limit.
     pub(crate) is_burdened: bool,
+    /// Whether the pool takes nothing of this pass: see [`Debt::takes_next`].
+    pub(crate) is_unused: bool,
 }
 
 /// Decides whether a folio of so many pages, which reclaim of a limit is about to free, is
@@ -214,6 +231,8 @@ pub(crate) fn judge(folio: Folio, pages: usize, room: Room) -> Result<(), Refusa
         Err(Refusal::Unfit)
     } else if folio.has_any(Folio::BUSY) {
         Err(Refusal::Busy)
+    } else if room.is_unused {
+        Err(Refusal::Unused)
     } else if room.is_burdened {
         Err(Refusal::Slab)
     } else if pages > room.spare {

@@ -51,6 +51,7 @@ pub(crate) extern "C" fn memcg_retain_judge(
         spare: room.spare,
         margin: room.margin,
         is_burdened: room.is_burdened,
+        is_unused: room.is_unused,
     };
     let event = match retain::judge(Folio(facts), nr_pages, room) {
         Ok(()) => bindings::memcg_retain_event_MEMCG_RETAIN_KEPT,
@@ -58,6 +59,7 @@ pub(crate) extern "C" fn memcg_retain_judge(
         Err(Refusal::Cap) => bindings::memcg_retain_event_MEMCG_RETAIN_CAP,
         Err(Refusal::Busy) => bindings::memcg_retain_event_MEMCG_RETAIN_BUSY,
         Err(Refusal::Slab) => bindings::memcg_retain_event_MEMCG_RETAIN_SLAB,
+        Err(Refusal::Unused) => bindings::memcg_retain_event_MEMCG_RETAIN_UNUSED,
         Err(Refusal::Unfit) => return bindings::MEMCG_RETAIN_UNFIT,
     };
 

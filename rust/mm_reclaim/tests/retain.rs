@@ -17,6 +17,7 @@ use super::{
 use crate::retain::{
     batch,
     charges_user,
+    debt::Debt,
     goes_on,
     is_burden,
     judge,
@@ -39,6 +40,7 @@ const ROOM: Room = Room {
     spare: 1,
     margin: 1,
     is_burdened: false,
+    is_unused: false,
 };
 
 const SETTINGS: [Setting; 3] = [Setting::Unset, Setting::Allow, Setting::Deny];
@@ -89,6 +91,53 @@ fn every_combination(groups: &[TestGroup], random: &Random) -> Result {
         check(random, step, groups)?;
     }
     Ok(())
+}
+
+/// How many of `offers` passes a pool takes.
+fn taken(debt: &Debt, offers: usize, pooled: usize) -> usize {
+    (0..offers).filter(|_| debt.takes_next(pooled)).count()
+}
+
+/// How many of the pages that are read a pool of `size` pages has, if so many are read in turn,
+/// again and again, and it takes what its debt says, or all.
+fn hits_of_rounds(size: usize, read: usize, rounds: usize, has_debt: bool) -> Result<usize> {
+    const PASS: usize = 32;
+    let debt = Debt::new();
+    // When each page came, counted from 1; and the order of those that did.
+    let mut came = VVec::from_elem(0usize, read, GFP_KERNEL)?;
+    let mut order = VVec::with_capacity(read * rounds, GFP_KERNEL)?;
+    let (mut oldest, mut pooled, mut hits, mut takes) = (0, 0, 0, true);
+
+    for at in 0..read * rounds {
+        let page = at % read;
+
+        if came[page] != 0 {
+            came[page] = 0;
+            pooled -= 1;
+            hits += 1;
+            debt.used(1, pooled);
+        }
+        if at % PASS == 0 {
+            takes = !has_debt || debt.takes_next(pooled);
+        }
+        if !takes {
+            continue;
+        }
+        while pooled == size {
+            let old: usize = order[oldest];
+
+            oldest += 1;
+            if came[old] == oldest {
+                came[old] = 0;
+                pooled -= 1;
+                debt.evicted(1, pooled);
+            }
+        }
+        order.push(page, GFP_KERNEL)?;
+        came[page] = order.len();
+        pooled += 1;
+    }
+    Ok(hits)
 }
 
 #[kunit_tests(mm_reclaim_retain)]
@@ -159,9 +208,17 @@ mod tests {
                         spare,
                         margin,
                         is_burdened,
+                        is_unused: false,
                     };
 
                     assert_eq!(judge(FIT, 512, room), expected);
+                    // Whatever else there is, and not what others use.
+                    let room = Room {
+                        is_unused: true,
+                        ..room
+                    };
+                    assert_eq!(judge(FIT, 512, room), Err(Refusal::Unused));
+                    assert_eq!(judge(Folio(0), 512, room), Err(Refusal::Unfit));
                 }
             }
         }
@@ -258,6 +315,99 @@ mod tests {
         assert!(!goes_on(1024, 4096, 31));
         assert!(!goes_on(0, 0, 0));
     }
+
+    /// A pool takes all until it has evicted, in vain, as much as it has; then one pass of
+    /// seventeen, until something is used.
+    #[test]
+    fn debts() {
+        // In pages: the smallest bound, and that of a larger one.
+        for (pooled, most) in [(0, 8192), (8191, 8192), (1 << 20, (1 << 20) + 1)] {
+            let debt = Debt::new();
+
+            for _ in 0..most {
+                assert!(debt.takes_next(pooled + 1));
+                debt.evicted(1, pooled);
+            }
+            assert_eq!(taken(&debt, 170, pooled + 1), 10);
+            // It doesn't get much worse than that.
+            for _ in 0..most {
+                debt.evicted(1, pooled);
+            }
+            debt.used(1, pooled);
+            assert_eq!(taken(&debt, 170, pooled + 1), 170);
+            debt.evicted(15, pooled);
+            assert_eq!(taken(&debt, 170, pooled), 170);
+            debt.evicted(2, pooled);
+            assert_eq!(taken(&debt, 170, pooled), 10);
+            // No credit
+            debt.used(most, pooled);
+            debt.used(most, pooled);
+            debt.evicted(most, pooled);
+            assert_eq!(taken(&debt, 170, pooled), 10);
+            debt.forget();
+            assert_eq!(taken(&debt, 170, pooled), 170);
+        }
+    }
+
+    /// The debt of a pool that was larger is that of one of its size as soon as something is used.
+    #[test]
+    fn smaller_pools() {
+        let debt = Debt::new();
+
+        debt.evicted(1 << 20, 1 << 20);
+        assert_eq!(taken(&debt, 170, 1 << 14), 10);
+        debt.used(1, 1 << 14);
+        assert_eq!(taken(&debt, 170, 1 << 14), 170);
+        debt.evicted(17, 1 << 14);
+        assert_eq!(taken(&debt, 170, 1 << 14), 10);
+    }
+
+    /// Each of those that take turns has a part of the sample.
+    #[test]
+    fn turns() {
+        for among in [2, 3, 4, 8, 16] {
+            let debt = Debt::new();
+            let mut of_first = 0;
+
+            debt.evicted(1 << 20, 0);
+            for turn in 0..17 * among {
+                let takes = debt.takes_next(0);
+
+                of_first += usize::from(takes && turn % among == 0);
+            }
+            assert_eq!(of_first, 1);
+        }
+    }
+
+    /// No number of pages makes a pool of use that isn't, or the other way round.
+    #[test]
+    fn large_debts() {
+        let debt = Debt::new();
+
+        debt.evicted(usize::MAX, usize::MAX);
+        assert_eq!(taken(&debt, 17, usize::MAX), 17);
+        for _ in 0..4 {
+            debt.evicted(isize::MAX as usize, usize::MAX);
+            assert_eq!(taken(&debt, 17, usize::MAX), 1);
+        }
+        debt.used(usize::MAX, usize::MAX);
+        assert_eq!(taken(&debt, 17, usize::MAX), 17);
+        assert_eq!(taken(&debt, 17, 0), 17);
+    }
+
+    /// Of more than a pool can hold that is read in turn, it has a part where it is in debt, and
+    /// nothing where it takes all. Of less, it has all but for the first time.
+    #[test]
+    fn rounds() -> Result {
+        // The smallest that has no bound of its own, and a larger one
+        for size in [8192, 4 * 8192] {
+            assert_eq!(hits_of_rounds(size, 2 * size, 8, false)?, 0);
+            assert!(hits_of_rounds(size, 2 * size, 8, true)? > 2 * size);
+            assert_eq!(hits_of_rounds(size, size, 8, true)?, 7 * size);
+        }
+        Ok(())
+    }
+
     /// kswapd takes what is lacking, in parts, and it is looked again before there is too little.
     #[test]
     fn looks() {
