@@ -23,6 +23,7 @@
 //! | `soft_limit` | which memcgs are in excess, and whether a pass over them will do | no |
 //! | [`priority`] | which memcgs reclaim spares, and until when | no |
 //! | [`retain`] | whose page cache outlives a limit, and how much of it | no |
+//! | `retain::debt` | whether the pool of such page cache is of use | no |
 //! | [`dying`] | what becomes of the per-CPU statistics of removed memcgs | no |
 //! | [`iter`] | the rules of a walk of a hierarchy, alone or shared | no |
 //! | [`map::on_node`] | the bits of one memcg and node, and whether it is listed | no |
@@ -54,7 +55,8 @@
 //! - `soft_limit::walk`: `soft_limit`, `iter`, `memcg_bitmap`, `sys`
 //! - `soft_limit`: `iter`, `memcg_bitmap`, `sys`, `layout`, `bits`
 //! - `priority`: `iter`, `sys`, `layout`
-//! - `retain`: `iter`, `layout`
+//! - `retain`: `retain::debt`, `iter`, `layout`
+//! - `retain::debt`: `layout`
 //! - `dying`: `iter`, `sys`
 //! - `map::on_node`: `map`, `table`, `memcg_bitmap`, `sys`, `layout`, `shrinker_id`, `unit`,
 //!   `bits`

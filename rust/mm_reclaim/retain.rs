@@ -26,12 +26,11 @@ use crate::{
     layout::{
         mirrors,
         Mirrors, //
-    }, //
+    },
+    retain::debt::Debt, //
 };
 
 pub(crate) mod debt;
-
-use debt::Debt;
 
 /// Whether page cache of a group may be retained, as far as one group says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
