@@ -34,6 +34,7 @@ use crate::{
     retain::{
         may_retain,
         HasRetain,
+        RetainState,
         Setting, //
     },
     shrinker::{
@@ -354,6 +355,16 @@ pub(crate) unsafe extern "C" fn show_shrinker_map(
     debugfs::show(m, memcg, node);
 }
 
+/// Returns what a memcg keeps for page cache that outlives limits.
+///
+/// # Safety
+///
+/// `memcg` must be valid for the returned lifetime.
+unsafe fn retain_state<'a>(memcg: *mut mem_cgroup) -> &'a RetainState {
+    // SAFETY: The caller vouches for the memcg.
+    unsafe { MemCgroup::from_raw(memcg) }.retain()
+}
+
 /// Notes what is written for a memcg, `MEMCG_RETAIN_*`. Does not sleep.
 ///
 /// # Safety
@@ -363,7 +374,7 @@ pub(crate) unsafe extern "C" fn show_shrinker_map(
 pub(crate) unsafe extern "C" fn memcg_retain_set(memcg: *mut mem_cgroup, setting: c_uint) {
     if let Some(setting) = Setting::new(setting) {
         // SAFETY: The caller vouches for the memcg.
-        unsafe { MemCgroup::from_raw(memcg) }.retain().set(setting);
+        unsafe { retain_state(memcg) }.set(setting);
     }
 }
 
@@ -375,10 +386,7 @@ pub(crate) unsafe extern "C" fn memcg_retain_set(memcg: *mut mem_cgroup, setting
 #[export]
 pub(crate) unsafe extern "C" fn memcg_retain_get(memcg: *mut mem_cgroup) -> c_uint {
     // SAFETY: The caller vouches for the memcg.
-    unsafe { MemCgroup::from_raw(memcg) }
-        .retain()
-        .setting()
-        .get()
+    unsafe { retain_state(memcg) }.setting().get()
 }
 
 /// Returns whether page cache of a memcg may be retained. Does not sleep.
@@ -400,10 +408,7 @@ pub(crate) unsafe extern "C" fn memcg_retain_allows(memcg: *mut mem_cgroup) -> b
 #[export]
 pub(crate) unsafe extern "C" fn memcg_retain_start(pool: *mut mem_cgroup) {
     // SAFETY: The caller vouches for the memcg.
-    unsafe { MemCgroup::from_raw(pool) }
-        .retain()
-        .debt()
-        .forget();
+    unsafe { retain_state(pool) }.debt().forget();
 }
 
 /// Notes that the pool, which has `pooled` pages left, has evicted some. Does not sleep.
@@ -418,8 +423,7 @@ pub(crate) unsafe extern "C" fn memcg_retain_evicted(
     pooled: usize,
 ) {
     // SAFETY: The caller vouches for the memcg.
-    unsafe { MemCgroup::from_raw(pool) }
-        .retain()
+    unsafe { retain_state(pool) }
         .debt()
         .evicted(nr_pages, pooled);
 }
@@ -436,10 +440,7 @@ pub(crate) unsafe extern "C" fn memcg_retain_used(
     pooled: usize,
 ) {
     // SAFETY: The caller vouches for the memcg.
-    unsafe { MemCgroup::from_raw(pool) }
-        .retain()
-        .debt()
-        .used(nr_pages, pooled);
+    unsafe { retain_state(pool) }.debt().used(nr_pages, pooled);
 }
 
 /// Returns whether the pool, which has, and has room for, `size` pages, takes what the next pass of
@@ -454,8 +455,5 @@ pub(crate) unsafe extern "C" fn memcg_retain_takes_next(
     size: usize,
 ) -> bool {
     // SAFETY: The caller vouches for the memcg.
-    unsafe { MemCgroup::from_raw(pool) }
-        .retain()
-        .debt()
-        .takes_next(size)
+    unsafe { retain_state(pool) }.debt().takes_next(size)
 }
