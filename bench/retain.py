@@ -25,6 +25,8 @@ DISK_SIZE = 6 << 30
 # In MiB, of the largest guest, also where all is short; and the file that is read once.
 LARGEST = {False: 3072, True: 640}
 ONCE = 512
+# Of the guest that reads that one.
+ONCE_MEMORY = 1536
 # Files that are on it, in MiB: the first one takes three quarters of that guest, or is read once.
 GIVEN = {"file": max(LARGEST[QUICK] * 3 // 4, ONCE), "other": ONCE}
 # Of what the same takes with free memory.
@@ -200,7 +202,7 @@ def bystander_goals(table, cases):
 # 5. Nothing to gain.
 
 def once_cases(quick):
-    return [] if quick else off_and_on("once", "--size", str(ONCE), memory=1536)
+    return [] if quick else off_and_on("once", "--size", str(ONCE), memory=ONCE_MEMORY)
 
 
 def once_goals(table, cases):

@@ -33,8 +33,7 @@ def parse_options():
                              "kernel VARIANT=inline' built it")
     selection.add_option(parser, "workloads")
     options = parser.parse_args()
-    options.workloads = selection.chosen(options, counting.WORKLOADS,
-                                         str)
+    options.workloads = selection.chosen(options, counting.WORKLOADS)
     options.arms = session.choose_arms(parser, options.arms, KNOWN)
     # Only TCG has plugins.
     options.accel = "tcg"

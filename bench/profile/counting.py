@@ -12,6 +12,7 @@ from guest.groups import MIB
 from guest.init import PAGE
 from harness import compiler, qemu
 from harness.common import OUT, BenchError, shown
+from harness.scenario import LRUS
 
 FOLDER = OUT / "profile"
 USAGE = "points= and out= are needed"
@@ -147,15 +148,10 @@ SIBLINGS = Workload("siblings", (
               "mem_cgroup_iter_charged mem_cgroup_iter", "any 0 0 0"),
 ), lambda result: {}, memory=lambda n: 512 + n * GROUP_KIB // 1024, cpus=2, icount=ICOUNT)
 # Page cache that outlives limits, where nothing is gained: what one reads is evicted by his limit,
-# and read once. In MiB; of two files, only the second one is looked at, which begins with a
-# truncation each.
-READ_ONCE = 512
-MEMORY_FOR_ONCE = 1536
-
-
+# and read once. Of two files, which begin with a truncation each, only the second one is looked at.
 def once(lru, is_on):
     """With a pool that has been of no use, or without."""
-    name = f"once-{lru}-{ON if is_on else OFF}"
+    name = f"once-{lru}-{retain.ON if is_on else retain.OFF}"
     return Workload("once", (
         Operation(f"{name}-begins", "", "ext4_truncate", "any 0 0 0"),
         Operation(f"{name}-read", "", "ext4_file_read_iter", "after 0 2 100000"),
@@ -163,16 +159,14 @@ def once(lru, is_on):
           if is_on else ())),
         # A MiB at a time, and the end of the file.
         lambda result: {f"{name}-begins": (2, 2),
-                        f"{name}-read": (READ_ONCE + 1, READ_ONCE + 1)},
-        ("--lru", lru, "--size", str(READ_ONCE), *(("--retain",) if is_on else ())),
-        lambda result, found: dict.fromkeys(found, READ_ONCE * MIB // PAGE),
-        memory=lambda n: MEMORY_FOR_ONCE, cpus=2, program="retain.py", disks=retain.disks,
+                        f"{name}-read": (retain.ONCE + 1, retain.ONCE + 1)},
+        ("--lru", lru, "--size", str(retain.ONCE), *(("--retain",) if is_on else ())),
+        lambda result, found: dict.fromkeys(found, retain.ONCE * MIB // PAGE),
+        memory=lambda n: retain.ONCE_MEMORY, cpus=2, program="retain.py", disks=retain.disks,
         timeout=900, ours=is_on, name=name)
 
 
-ON, OFF = "on", "off"
-LRUS = ("classic", "mglru")
-ONCE = tuple(once(lru, is_on) for lru in LRUS for is_on in (False, True))
+ONCE = tuple(once(lru, is_on) for lru, _ in LRUS for is_on in (False, True))
 # What passing over one takes, at the least.
 LEAST_FOR_SIBLING = 10
 WORKLOADS = (HOT, TURNOVER, FILES, SIBLINGS, *ONCE)

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """Turns the counts of `make bench-profile` into profile.json and tables."""
 
-from bench.profile.counting import (
-    FILES, ICOUNT, LRUS, MEMORY, OFF, ON, OPERATIONS, SIBLINGS)
+from bench.profile.counting import FILES, ICOUNT, MEMORY, OPERATIONS, SIBLINGS
+from bench.retain import COST, OFF, ON
 from harness.goals import goal
 from harness.report import goal_table, ratio, sections, table
+from harness.scenario import LRUS
 
 TOP = 25
 HELPER = "rust_helper_"
@@ -37,7 +38,7 @@ Page cache that outlives limits, where nothing is gained: one who may have 20 MB
 page that is read, what read(2) executes, with all reclaim, and what the pool's work item does to
 make room in it."""
 # Of the instructions without a pool.
-RETAINED_LIMIT = 1.03
+RETAINED_LIMIT = 1 + COST / 100
 # What takes time that is not that of instructions, or that of others.
 CALLS = {"waits": ("schedule",), "work items": ("__queue_work",),
          "RCU callbacks": ("call_rcu", "kvfree_call_rcu", "call_rcu_hurry")}
@@ -97,7 +98,7 @@ def retained(profile, lru, state):
 
 
 def retained_goals(profile):
-    for lru in LRUS:
+    for lru, _ in LRUS:
         off, on = (retained(profile, lru, state) for state in (OFF, ON))
         if off or on:
             yield goal(f"retained page cache, {lru} LRU: where nothing is gained, at most "
@@ -108,16 +109,15 @@ def retained_goals(profile):
 
 def retained_table(profiles):
     rows = []
-    for lru in LRUS:
+    for lru, _ in LRUS:
         found = [retained(profiles.get(arm, {}), lru, state)
                  for arm, state in (("stock", OFF), ("rust", OFF), ("rust", ON))]
         for title, pick in (("read(2)", lambda each: each[0]), ("the pool", lambda each: each[1]),
                             ("both", sum)):
             values = [pick(each) if each else None for each in found]
             rows.append([f"{lru} LRU: {title}", *(value and number(value) for value in values),
-                         values[2] / values[1] if values[1] and values[2] else None])
-    return table(["instructions per page", "stock", "rust, off", "rust, on", "on / off"],
-                 [[*row[:-1], row[-1] and round(row[-1], 3)] for row in rows])
+                         round(values[2] / values[1], 3) if values[1] and values[2] else None])
+    return table(["instructions per page", "stock", "rust, off", "rust, on", "on / off"], rows)
 
 
 def build(results, machine):
