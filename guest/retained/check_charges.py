@@ -111,6 +111,9 @@ def fills_pipe(hears, path, is_full):
 
 
 def maps_beside(_hears, path, size, pool):
+    # With the multi-gen LRU, stock kills who maps a file beside so little room, without any pool.
+    # Who can't be killed faults again.
+    init.write("/proc/self/oom_score_adj", "-1000")
     area = takes(size)
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as pages_of:
         look_at(pages_of, path)
