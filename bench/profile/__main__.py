@@ -7,7 +7,7 @@ by a tenth, hardly change these counts.
 
 import argparse
 
-from bench.profile import counting, report
+from bench.profile import counting, report, workloads
 from harness import arms, measuring, python_guest, qemu, results, selection, session
 from harness.common import LOGS, QUICK, BenchError, main, shown
 from harness.kernels import KERNELS
@@ -17,10 +17,6 @@ from harness.symbols import Symbols
 KNOWN = ("stock", "rust", "inline")
 # What the goals are about.
 COMPARED = ("stock", "rust")
-# At least 3: a single object may come from elsewhere, see counting.WORKLOADS.
-GROUPS = 20 if QUICK else 100
-# Empty groups that walks pass over.
-SIBLINGS = 5000 if QUICK else 65000
 
 
 def parse_options():
@@ -33,7 +29,7 @@ def parse_options():
                              "kernel VARIANT=inline' built it")
     selection.add_option(parser, "workloads")
     options = parser.parse_args()
-    options.workloads = selection.chosen(options, counting.WORKLOADS)
+    options.workloads = selection.chosen(options, workloads.WORKLOADS)
     options.arms = session.choose_arms(parser, options.arms, KNOWN)
     # Only TCG has plugins.
     options.accel = "tcg"
@@ -71,7 +67,7 @@ def count(workload, arm, plugin, initrd, groups):
 def guest_of(plugin, initrd, arm, workload):
     if workload.program:
         initrd = python_guest.build(workload.program)
-    groups = SIBLINGS if workload is counting.SIBLINGS else GROUPS
+    groups = workload.groups[QUICK]
     return measuring.Guest(f"{arm.name}, {workload}, {groups} groups",
                            lambda: count(workload, arm, plugin, initrd, groups), {})
 
@@ -88,7 +84,8 @@ def bench():
     if measured.failed:
         raise BenchError("\n".join(measured.failed))
     machine = session.describe("profile", accel, measured.results[0], options.arms, 1)
-    machine.update(groups=GROUPS, siblings=SIBLINGS)
+    machine.update(groups={str(workload): workload.groups[QUICK]
+                           for workload in options.workloads if not workload.program})
     content = found.save(report.build(measured.results, machine))
     print("\n" + report_text(content))
     print(f"consoles: {shown(LOGS)}/profile-*.log")

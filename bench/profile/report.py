@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Turns the counts of `make bench-profile` into profile.json and tables."""
 
-from bench.profile.counting import FILES, ICOUNT, MEMORY, OPERATIONS, SIBLINGS
+from bench.profile.workloads import FILES, ICOUNT, MEMORY, OPERATIONS, SIBLINGS
 from bench.retain import COST, OFF, ON
 from harness.goals import goal
 from harness.report import goal_table, ratio, sections, table
@@ -138,8 +138,9 @@ def build(results, machine):
     goals = [*instruction_goals(titles, profiles),
              *([section_goal(sections_of.get("rust"))] if sections_of else ()),
              *retained_goals(profiles.get("rust", {}))]
-    about = (f"Guests: {machine['groups']} groups, or {machine['siblings']} that are empty.\n"
-             + NOTES)
+    groups = ", ".join(f"{count} for {scenario}" for scenario, count
+                       in machine["groups"].items())
+    about = f"Groups in the guests: {groups}.\n{NOTES}" if groups else NOTES
     return {
         "machine": machine, "skipped": [], "failed": [], "doubts": [],
         "summary": summary, "goals": goals, "results": results, **sections(

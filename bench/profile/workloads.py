@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What runs in the guests of `make bench-profile`, and which of its operations count."""
+
+import dataclasses
+from collections.abc import Callable
+
+from bench import retain
+from guest.groups import MIB
+from guest.init import PAGE
+from harness.scenario import LRUS
+
+
+@dataclasses.dataclass(frozen=True)
+class Operation:
+    """A function, and which of its calls count; see count.c."""
+    name: str
+    title: str
+    entry: str              # or several names, of which the kernel's first one counts
+    rule: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Workload:
+    """What runs in one guest, and what of it counts. At least 3 groups: a single object may
+    come from elsewhere."""
+    scenario: str
+    operations: tuple
+    # The least and most that each operation has to count, from its own result.
+    expected: Callable
+    arguments: tuple = ()
+    # How often each was done, of those that are not one call of their entry.
+    times: Callable = lambda result, found: {}
+    groups: tuple = (100, 20)  # and if it is to be quick
+    memory: Callable = lambda n: 1024  # in MiB, for so many groups
+    cpus: int = 1
+    icount: int | None = None  # see qemu.Machine
+    # A program of guest/workloads/, if it is none of the selftest's scenarios, with its disks.
+    program: str = ""
+    disks: Callable = tuple
+    timeout: int = 300      # in s
+    ours: bool = False      # nothing that stock has
+    name: str = ""          # of the guest; as the scenario unless told
+
+    def __str__(self):
+        return self.name or self.scenario
+
+
+def expected_hot(result):
+    repeats = len(result["series"]["drop"])
+    drops = result["series"]["drops"][0] * repeats
+    # In the first round of each repeat a group may still have the dentry of
+    # home that it looked up to go there. At the end a look-up of debugfs may be
+    # the first object of home.
+    came = (drops - repeats, drops + 1)
+    writes = 2 * drops // result["n"]
+    return {"access": came, "set_shrinker_bit": came, "drop": (writes, writes)}
+
+
+def expected_turnover(result):
+    n, mounts = result["n"], result["series"]["detached"][0]
+    # There is one more that all others are in.
+    return {"create": (n + 1, n + 1),
+            # Each but the last opens the next one's file, and that one home's.
+            "first": (n, n),
+            # Each is joined twice, and home once in between and once more at
+            # either end.
+            "join": (3 * n + 2, 3 * n + 2),
+            "detach": (mounts, mounts), "shutdown": (mounts, mounts)}
+
+
+# Pages of tools/testing/selftests/mm_reclaim/files.c.
+FIRST_WRITES = 256
+
+
+def expected_files(result):
+    pages = result["series"]["pages"][0]
+    # The first time, the pages come. Who starts and reports writes to a tmpfs.
+    written = pages + FIRST_WRITES
+    return {"write": (written, written + 64), "read": (pages, pages), "copy": (pages, pages)}
+
+
+# What every process does; with Rust, statistics are reached by another pointer.
+MEMORY = (
+    Operation("fault", "a page fault: handle_mm_fault()", "handle_mm_fault", "any 0 0 0"),
+    Operation("charge", "a folio is charged: __mem_cgroup_charge()", "__mem_cgroup_charge",
+              "any 0 0 0"),
+    Operation("uncharge", "a batch of a memcg's folios is uncharged: uncharge_batch()",
+              "uncharge_batch", "any 0 0 0"),
+    Operation("state", "a state is counted: lruvec_stat_mod_folio()",
+              "lruvec_stat_mod_folio", "any 0 0 0"),
+    Operation("event", "an event is counted: count_memcg_events()", "count_memcg_events",
+              "any 0 0 0"),
+)
+# They look up paths, add objects and drop caches elsewhere, too. Only in hot.c's
+# rounds a look-up by access(2) brings the first object of each group but perhaps
+# one, and then two writes drop what came; only in turnover.c's an open(2) brings
+# a group's first list.
+HOT = Workload("hot", (
+    Operation("access", "the first object of a group comes: the whole access(2)",
+              "__x64_sys_access", "around 1 0 0"),
+    Operation("set_shrinker_bit", "- of it set_shrinker_bit()",
+              "set_shrinker_bit", "inside 0 0 0"),
+    Operation("drop", "two objects of each group are dropped, per group: two "
+              "writes to drop_caches", "drop_caches_sysctl_handler",
+              "after 0 {most} 2"),
+    *MEMORY,
+), expected_hot, ("--count", "{groups}"),
+    lambda result, found: {"drop": found["drop"]["counted"] // 2 * result["n"]})
+TURNOVER = Workload("turnover", (
+    Operation("create", "a group is created: cgroup_mkdir()", "cgroup_mkdir",
+              "any 0 0 0"),
+    Operation("first", "the first object that a group ever has: open(2) of the "
+              "cgroup.procs to go to", "__x64_sys_openat", "around 2 0 0"),
+    Operation("lists", "- of it the lists and their units: "
+              "__memcg_list_lru_alloc()", "__memcg_list_lru_alloc",
+              "inside 1 0 0"),
+    Operation("join", "a process joins a group: cgroup_procs_write()",
+              "cgroup_procs_write", "any 0 0 0"),
+    Operation("detach", "a tmpfs is unmounted with MNT_DETACH: umount2(2)",
+              "__x64_sys_umount", "any 0 0 0"),
+    Operation("shutdown", "- after it, before user space goes on: the super "
+              "block", "deactivate_locked_super", "any 0 0 0"),
+), expected_turnover)
+# Pages that are in the page cache.
+FILES = Workload("files", (
+    Operation("write", "a page of a file is written: generic_perform_write()",
+              "generic_perform_write", "any 0 0 0"),
+    Operation("read", "a page of a file is read: filemap_read()", "filemap_read", "any 0 0 0"),
+    Operation("copy", "a page of a file is copied at a fault: filemap_fault()",
+              "filemap_fault", "any 0 0 0"),
+    Operation("map", "pages of a file are mapped around a fault: filemap_map_pages()",
+              "filemap_map_pages", "any 0 0 0"),
+), expected_files)
+# What an empty group takes, and some more.
+GROUP_KIB = 24
+# A slow machine, on which time is as deterministic as instructions.
+ICOUNT = 4
+# Walks of processes that reclaim from their parent, and then of kswapd. That there is
+# a second CPU is what lets one lose the race for the position.
+SIBLINGS = Workload("siblings", (
+    Operation("iterate", "empty groups are passed over",
+              "mem_cgroup_iter_charged mem_cgroup_iter", "any 0 0 0"),
+), lambda result: {}, groups=(65000, 5000), memory=lambda n: 512 + n * GROUP_KIB // 1024, cpus=2,
+    icount=ICOUNT)
+# Page cache that outlives limits, where nothing is gained: what one reads is evicted by his limit,
+# and read once. Of two files, which begin with a truncation each, only the second one is looked at.
+def once(lru, is_on):
+    """With a pool that has been of no use, or without."""
+    name = f"once-{lru}-{retain.ON if is_on else retain.OFF}"
+    return Workload("once", (
+        Operation(f"{name}-begins", "", "ext4_truncate", "any 0 0 0"),
+        Operation(f"{name}-read", "", "ext4_file_read_iter", "after 0 2 100000"),
+        *((Operation(f"{name}-pool", "", "memcg_retain_balance", "after 0 2 100000"),)
+          if is_on else ())),
+        # A MiB at a time, and the end of the file.
+        lambda result: {f"{name}-begins": (2, 2),
+                        f"{name}-read": (retain.ONCE + 1, retain.ONCE + 1)},
+        ("--lru", lru, "--size", str(retain.ONCE), *(("--retain",) if is_on else ())),
+        lambda result, found: dict.fromkeys(found, retain.ONCE * MIB // PAGE),
+        memory=lambda n: retain.ONCE_MEMORY, cpus=2, program="retain.py", disks=retain.disks,
+        timeout=900, ours=is_on, name=name)
+
+
+ONCE = tuple(once(lru, is_on) for lru, _ in LRUS for is_on in (False, True))
+# What passing over one takes, at the least.
+LEAST_FOR_SIBLING = 10
+WORKLOADS = (HOT, TURNOVER, FILES, SIBLINGS, *ONCE)
+# Those whose instructions are compared.
+OPERATIONS = HOT.operations + TURNOVER.operations + FILES.operations
