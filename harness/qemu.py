@@ -28,6 +28,7 @@ class Machine:
     cpus: int
     plugin: str = ""  # of TCG: its file and arguments
     disks: tuple = ()  # what -drive says of them, in the order of their names
+    nodes: int = 1  # of NUMA, each with as many CPUs and as much memory
     threads: str = "multi"  # of TCG: one for each CPU, or single
     # Each instruction takes 2 to the power of this, in ns of the guest's time; then
     # TCG has one thread. None: as long as it takes.
@@ -75,6 +76,20 @@ def firmware():
     return []
 
 
+def topology(machine):
+    """CPUs, memory, and where they are if there are several nodes: no socket has CPUs of two."""
+    found = ["-m", str(machine.memory), "-smp", str(machine.cpus)]
+    if machine.nodes == 1:
+        return found
+    found[-1] += f",sockets={machine.nodes}"
+    cpus, memory = machine.cpus // machine.nodes, machine.memory // machine.nodes
+    for node in range(machine.nodes):
+        found += ["-object", f"memory-backend-ram,id=m{node},size={memory}M", "-numa",
+                  f"node,nodeid={node},memdev=m{node},"
+                  f"cpus={node * cpus}-{(node + 1) * cpus - 1}"]
+    return found
+
+
 def command(machine, image, initrd, append):
     """`initrd` is None if the root file system is on a disk."""
     if machine.accel == "kvm":
@@ -85,7 +100,7 @@ def command(machine, image, initrd, append):
         # Nothing happens while all CPUs are idle, so time can jump then.
         accel += ["-icount", f"shift={machine.icount},sleep=off"]
     return [QEMU, "-M", "q35", "-nodefaults", *accel, *firmware(),
-            "-m", str(machine.memory), "-smp", str(machine.cpus),
+            *topology(machine),
             "-kernel", str(image), *(["-initrd", str(initrd)] if initrd else []),
             "-append", append,
             "-display", "none", "-monitor", "none", "-serial", "stdio",
