@@ -52,6 +52,18 @@ int bench_run_workers(unsigned int n,
 		      int (*function)(unsigned int worker, const void *arg),
 		      const void *arg, u64 *ns);
 
+/* turns.c: processes of which one works at a time. */
+struct bench_turns {
+	unsigned int workers;
+	unsigned int nr;
+	/* The worker that has this turn, and what it does then, which fails if it is not 0. */
+	unsigned int (*whose)(unsigned int turn, const void *arg);
+	int (*take)(unsigned int turn, const void *arg);
+	const void *arg;
+};
+
+int bench_take_turns(const struct bench_turns *turns, u64 *ns);
+
 /*
  * fill.c: memory that was written and given up, so that reclaim can take it.
  */
