@@ -511,11 +511,7 @@ int bench_count_groups(const struct bench_site *site)
 	return n;
 }
 
-/*
- * A removed group lives on until the last reference to it is gone. Returns how
- * many never went, or -1 where the kernel does not tell.
- */
-static long drain(const struct bench_site *site, struct bench_times *ns)
+long bench_drain(const struct bench_site *site, struct bench_times *ns)
 {
 	u64 start = bench_now();
 	char path[400], text[32];
@@ -536,7 +532,7 @@ int bench_tear_down(struct bench_site *site, struct bench_result *result)
 {
 	if (bench_unmount(site, &result->ns) || bench_remove(site, &result->ns))
 		return -1;
-	result->dying = drain(site, &result->ns);
+	result->dying = bench_drain(site, &result->ns);
 
 	bench_check(!bench_count_mounts(site) && !bench_count_groups(site),
 		    "all groups and mounts removed\n");

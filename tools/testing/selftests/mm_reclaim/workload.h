@@ -43,6 +43,11 @@ int bench_unmount(struct bench_site *site, struct bench_times *ns);
 int bench_remove(struct bench_site *site, struct bench_times *ns);
 int bench_count_mounts(const struct bench_site *site);
 int bench_count_groups(const struct bench_site *site);
+/*
+ * A removed group lives on until the last reference to it is gone: waits for that. Returns how
+ * many never went, or -1 where the kernel does not tell.
+ */
+long bench_drain(const struct bench_site *site, struct bench_times *ns);
 /* Removes it all, timed, waits until it is gone, and reports two checks. */
 int bench_tear_down(struct bench_site *site, struct bench_result *result);
 int bench_site_close(struct bench_site *site);
