@@ -38,6 +38,7 @@
 #define MAX_OPERATIONS	8
 #define MAX_RANGES	256
 #define MAX_INSN	15
+#define STUB_BYTES	8	/* in ranges of entries; or a multiple */
 #define MAX_CPUS	8
 #define MAX_CHANGES	8
 #define PAGE_BYTES	4096
@@ -85,6 +86,8 @@ struct operation {
 	bool active, seen;	/* seen: AROUND what it has to be around */
 	__u64 task;
 	int depth;		/* of calls; below 0 it has returned */
+	struct block *previous;
+	int deeper;		/* by how much that one has changed the depth */
 	unsigned int interrupts;
 	unsigned int others, left;	/* AFTER */
 	struct block *touched;
@@ -111,7 +114,6 @@ static __u64 preempt_count;
 static const char *out;
 
 static struct cpu {
-	struct block *previous;
 	/*
 	 * The address of the stack pointer in the task that runs. Other tasks may
 	 * run before an operation has ended, and have their own calls and
@@ -147,6 +149,7 @@ static void begin(struct operation *op)
 	op->seen = false;
 	op->task = this_cpu->task;
 	op->depth = 0;
+	op->previous = NULL;
 	op->interrupts = 0;
 	op->insns = 0;
 	op->nesting = 0;
@@ -202,6 +205,40 @@ static void change_nesting(struct operation *op, const struct change *change)
 	}
 }
 
+/*
+ * An instruction that reaches into the next page begins a block of its own, but
+ * QEMU 7.2 has shown it as the last one of the block before, too. Its bytes were
+ * not all read there, so that its length does not tell.
+ */
+static void forget_last(struct block *block)
+{
+	block->insns--;
+	block->all.atomics -= block->last.atomics;
+	block->all.calls -= block->last.calls;
+	block->all.irets -= block->last.irets;
+	block->doubtful = false;
+}
+
+/*
+ * A block that begins inside of the one before is the rest of that, which was counted
+ * when it began: it had a fault, or a device that it accessed had to know the time. If it
+ * is a loop instead, the one before has not changed the depth.
+ */
+static void undo_rest(struct operation *op, const struct block *block)
+{
+	struct block *previous = op->previous;
+
+	if (!previous || block->address <= previous->address ||
+	    block->address > previous->last_address)
+		return;
+	op->depth -= op->deeper;
+	if (block->address != previous->last_address)
+		return;
+	op->insns--;
+	if (previous->doubtful)
+		forget_last(previous);
+}
+
 static void step(struct operation *op, struct block *block)
 {
 	unsigned int i, nr = op - operations;
@@ -212,6 +249,7 @@ static void step(struct operation *op, struct block *block)
 		op->interrupts -= block->all.irets;
 		return;
 	}
+	undo_rest(op, block);
 	if (!block->now[nr]++) {
 		block->touched[nr] = op->touched;
 		op->touched = block;
@@ -223,33 +261,13 @@ static void step(struct operation *op, struct block *block)
 		change_nesting(op, &block->changes[i]);
 	op->insns += block->insns;
 	/* A block ends where control goes elsewhere, so it has one of them. */
-	op->depth += block->all.calls;
-	op->depth -= block->all.returns;
+	op->previous = block;
+	op->deeper = (int)block->all.calls - (int)block->all.returns;
+	op->depth += op->deeper;
 	if (op->depth < op->scheduler)
 		op->scheduler = 0;
 	if (op->depth < 0)
 		end(op);
-}
-
-/*
- * An instruction that reaches into the next page begins a block of its own, but
- * QEMU 7.2 has shown it as the last one of the block before, too. Its bytes were
- * not all read there, so that its length does not tell.
- */
-static void forget_last(struct block *block)
-{
-	struct operation *op;
-
-	for (op = operations; op < operations + nr_operations; op++)
-		if (runs_here(op)) {
-			op->depth -= block->last.calls;
-			op->insns--;
-		}
-	block->insns--;
-	block->all.atomics -= block->last.atomics;
-	block->all.calls -= block->last.calls;
-	block->all.irets -= block->last.irets;
-	block->doubtful = false;
 }
 
 static void execute(unsigned int cpu, void *data)
@@ -258,10 +276,6 @@ static void execute(unsigned int cpu, void *data)
 	unsigned int i;
 
 	this_cpu = &cpus[cpu];
-	if (this_cpu->previous && this_cpu->previous->doubtful &&
-	    this_cpu->previous->last_address == block->address)
-		forget_last(this_cpu->previous);
-	this_cpu->previous = block;
 	if (block->entered >= 0)
 		begin(&operations[block->entered]);
 	/* The inner ones, which come later, end first. */
@@ -403,7 +417,9 @@ static void translate(__u64 id, struct qemu_plugin_tb *tb)
 		if (operations[i].address == block->address)
 			block->entered = i;
 	for (i = 0; i < nr_interrupts; i++)
-		block->interrupt |= in_range(&interrupts[i], block->address);
+		/* With its time counted in instructions, QEMU may split a stub. */
+		block->interrupt |= in_range(&interrupts[i], block->address) &&
+				    !((block->address - interrupts[i].first) % STUB_BYTES);
 	block->switches = switches.first == block->address;
 	for (i = 0; i < nr_schedulers; i++)
 		block->scheduler |= schedulers[i] == block->address;
