@@ -17,6 +17,8 @@ from harness.symbols import Symbols
 KNOWN = ("stock", "rust", "inline")
 # What the goals are about.
 COMPARED = ("stock", "rust")
+# Any number: one of four CPUs would measure it for longer than all that is counted takes.
+KERNEL = ("lpj=1000000",)
 
 
 def parse_options():
@@ -47,14 +49,14 @@ def count(workload, arm, plugin, initrd, groups):
     memory = workload.memory(groups)
     machine = qemu.Machine("tcg", memory, workload.cpus,
                            counting.argument(plugin, points, out),
-                           disks=workload.disks(), threads="single",
+                           disks=workload.disks(), threads="single", nodes=workload.nodes,
                            icount=workload.icount)
     # What is removed at the end is of no interest.
     arguments = (*(() if workload.program else ("--keep",)),
                  *(text.format(groups=groups) for text in workload.arguments),
                  workload.scenario)
-    result = arms.boot(arm, machine, initrd, groups, f"profile-{name}",
-                       arguments, timeout=workload.timeout + groups // 20)
+    result = arms.boot(arm, machine, initrd, groups, f"profile-{name}", arguments, KERNEL,
+                       timeout=workload.timeout + groups // 20)
     found = counting.read(out, symbols, workload.operations)
     why = counting.check(workload, result, found)
     if why:

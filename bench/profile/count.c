@@ -35,7 +35,7 @@
 
 #include "qemu_plugin.h"
 
-#define MAX_OPERATIONS	8
+#define MAX_OPERATIONS	12
 #define MAX_RANGES	256
 #define MAX_INSN	15
 #define STUB_BYTES	8	/* in ranges of entries; or a multiple */

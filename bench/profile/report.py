@@ -128,7 +128,7 @@ def build(results, machine):
         profiles.setdefault(result["arm"], {}).update(result["profile"])
     measured = profiles[results[0]["arm"]]
     titles = {operation.name: operation.title for operation in OPERATIONS
-              if operation.name in measured}
+              if operation.title and operation.name in measured}
     summary = {name: {arm: totals(profile[name]["functions"])
                       for arm, profile in profiles.items()} for name in titles}
     iterate = SIBLINGS.operations[0].name

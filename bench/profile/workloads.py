@@ -14,7 +14,7 @@ from harness.scenario import LRUS
 class Operation:
     """A function, and which of its calls count; see count.c."""
     name: str
-    title: str
+    title: str | None       # None: others refer to it; empty: it is in a table of its own
     entry: str              # or several names, of which the kernel's first one counts
     rule: str
 
@@ -33,6 +33,7 @@ class Workload:
     groups: tuple = (100, 20)  # and if it is to be quick
     memory: Callable = lambda n: 1024  # in MiB, for so many groups
     cpus: int = 1
+    nodes: int = 1
     icount: int | None = None  # see qemu.Machine
     # A program of guest/workloads/, if it is none of the selftest's scenarios, with its disks.
     program: str = ""
@@ -77,6 +78,25 @@ def expected_files(result):
     # The first time, the pages come. Who starts and reports writes to a tmpfs.
     written = pages + FIRST_WRITES
     return {"write": (written, written + 64), "read": (pages, pages), "copy": (pages, pages)}
+
+
+def expected_objects(result):
+    n, rounds, writes = result["n"], result["count"], result["series"]["writes"][0]
+    each = n * rounds
+    # bench_empty() leaves a few objects, and a CPU without memory of its node uses another one's:
+    # then one is not the first. A program that is started looks for its name.
+    most = each * 19 // 20
+    return {"come": (most, each + 1), "second": (each, each + 1), "other": (most, each),
+            "goes": (each, each), "far": (each // 4, each),
+            "one": (writes, writes), "all": (writes, writes), "reclaim": (writes, writes)}
+
+
+def expected_life(result):
+    n = result["n"]
+    # There is one more that all others are in, and the root; and a tmpfs that all are mounted in.
+    return {"online": (n + 1, n + 2), "enter": (n, n), "populate": (n, n), "stat": (n, n),
+            "mount": (n + 1, n + 1), "unmount": (n, n), "freed": (n, n), "remove": (n, n),
+            "offline": (n, n)}
 
 
 # What every process does; with Rust, statistics are reached by another pointer.
@@ -131,6 +151,45 @@ FILES = Workload("files", (
     Operation("map", "pages of a file are mapped around a fault: filemap_map_pages()",
               "filemap_map_pages", "any 0 0 0"),
 ), expected_files)
+# Two CPUs of one node take turns, and one of the other node comes after them. Its system calls
+# tell which object it is: nothing else makes these.
+OBJECTS = Workload("objects", (
+    Operation("come", "the first object of a group comes, on two CPUs in turn: access(2)",
+              "__x64_sys_access", "around 1 0 0"),
+    Operation("bit", "- of it, and where others come first: set_shrinker_bit()", "set_shrinker_bit",
+              "any 0 0 0"),
+    Operation("second", "a second one comes, on the other CPU: readlink(2)",
+              "__x64_sys_readlink", "any 0 0 0"),
+    Operation("other", "one of another file system comes: readlinkat(2)",
+              "__x64_sys_readlinkat", "around 1 0 0"),
+    Operation("goes", "and goes: statx(2)", "__x64_sys_statx", "any 0 0 0"),
+    Operation("far", "one comes on another node: statfs(2)", "__x64_sys_statfs", "around 1 0 0"),
+    Operation("one", "drop_caches, of all groups one has an object: writev(2)",
+              "__x64_sys_writev", "any 0 0 0"),
+    Operation("all", "drop_caches, all groups have an object: pwritev(2)",
+              "__x64_sys_pwritev", "any 0 0 0"),
+    Operation("reclaim", "memory.reclaim of a small group: memory_reclaim()", "memory_reclaim",
+              "any 0 0 0"),
+), expected_objects, groups=(600, 100), cpus=4, nodes=2)
+LIFE = Workload("life", (
+    Operation("online", "a group goes online: mem_cgroup_css_online()",
+              "mem_cgroup_css_online", "any 0 0 0"),
+    Operation("enter", "the first process moves into a new group: cgroup_procs_write()",
+              "cgroup_procs_write", "any 0 0 0"),
+    Operation("populate", "a page is allocated and charged: madvise(2) of many",
+              "__x64_sys_madvise", "any 0 0 0"),
+    Operation("stat", "memory.stat is read: memory_stat_show()", "memory_stat_show",
+              "any 0 0 0"),
+    Operation("mount", "a tmpfs is mounted: mount(2)", "__x64_sys_mount", "around 5 0 0"),
+    Operation("fill", None, "shmem_fill_super", "any 0 0 0"),
+    Operation("unmount", "a tmpfs is unmounted: umount2(2)", "__x64_sys_umount", "any 0 0 0"),
+    Operation("freed", "- after it, before user space goes on: its super block",
+              "deactivate_locked_super", "any 0 0 0"),
+    Operation("remove", "a group is removed: cgroup_rmdir()", "cgroup_rmdir", "any 0 0 0"),
+    Operation("offline", "- after it, a work item: mem_cgroup_css_offline()",
+              "mem_cgroup_css_offline", "any 0 0 0"),
+), expected_life,
+    times=lambda result, found: {"populate": result["series"]["populated"][0]})
 # What an empty group takes, and some more.
 GROUP_KIB = 24
 # A slow machine, on which time is as deterministic as instructions.
@@ -148,7 +207,7 @@ def once(lru, is_on):
     """With a pool that has been of no use, or without."""
     name = f"once-{lru}-{retain.ON if is_on else retain.OFF}"
     return Workload("once", (
-        Operation(f"{name}-begins", "", "ext4_truncate", "any 0 0 0"),
+        Operation(f"{name}-begins", None, "ext4_truncate", "any 0 0 0"),
         Operation(f"{name}-read", "", "ext4_file_read_iter", "after 0 2 100000"),
         *((Operation(f"{name}-pool", "", "memcg_retain_balance", "after 0 2 100000"),)
           if is_on else ())),
@@ -164,6 +223,7 @@ def once(lru, is_on):
 ONCE = tuple(once(lru, is_on) for lru, _ in LRUS for is_on in (False, True))
 # What passing over one takes, at the least.
 LEAST_FOR_SIBLING = 10
-WORKLOADS = (HOT, TURNOVER, FILES, SIBLINGS, *ONCE)
+WORKLOADS = (HOT, OBJECTS, TURNOVER, LIFE, FILES, SIBLINGS, *ONCE)
 # Those whose instructions are compared.
-OPERATIONS = HOT.operations + TURNOVER.operations + FILES.operations
+OPERATIONS = tuple(operation for workload in WORKLOADS if workload not in (SIBLINGS, *ONCE)
+                   for operation in workload.operations)
