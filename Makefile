@@ -72,7 +72,7 @@ bench-priority: deps kernels ## who keeps memory when all of it is short; QUICK=
 bench-retain: deps kernels ## page cache that outlives limits; QUICK=1 is short
 	@bench/run retain
 
-bench-profile: deps kernels ## count instructions of hot paths, and of RCU sections; QUICK=1 is short
+bench-profile: deps kernels ## count instructions and misses of hot paths, and RCU sections; QUICK=1 is short
 	@bench/run profile
 
 debug-kernel: tree

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A plugin for QEMU's TCG that counts the instructions which an x86_64 guest
- * executes in a kernel function and in all that it calls. All of the guest's CPUs
- * must run in one thread.
+ * executes in a kernel function and in all that it calls, and with caches=on what
+ * these miss in a model of caches. All of the guest's CPUs must run in one thread.
  *
- *	-plugin count.so,points=FILE,out=FILE
+ *	-plugin count.so,points=FILE,out=FILE[,caches=on]
  *
  * The lines of the first file, with addresses in hexadecimal:
  *
@@ -27,19 +27,27 @@
  * counted, how often it forbade preemption, and how many instructions it executed
  * before it allowed it again, at most. Then follow, for each operation and block of
  * code that ran in it, the address, the number of instructions, how many of them
- * are atomic, and how often it was executed.
+ * are atomic, and how often it was executed. With caches=on there also is, after the
+ * number of the operation,
+ *
+ *	shared OPERATION LINES
+ *		how many lines more than one CPU wrote in it
+ *	missed OPERATION ADDRESS L1 L2 L3 LOST TAKEN SHARED
+ *		of a block of code: how often its loads and stores missed each cache,
+ *		missed because another CPU had written the line, and took the line
+ *		from another CPU; and its stores to the lines above
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "accesses.h"
+#include "caches.h"
 #include "qemu_plugin.h"
 
-#define MAX_OPERATIONS	12
 #define MAX_RANGES	256
 #define MAX_INSN	15
 #define STUB_BYTES	8	/* in ranges of entries; or a multiple */
-#define MAX_CPUS	8
 #define MAX_CHANGES	8
 #define PAGE_BYTES	4096
 #define PREFIXES	"\x26\x2e\x36\x3e\x64\x65\x66\x67\xf0\xf2\xf3"
@@ -76,6 +84,7 @@ struct block {
 	struct change changes[MAX_CHANGES];
 	unsigned int nr_changes;
 	__u64 now[MAX_OPERATIONS], total[MAX_OPERATIONS];
+	struct tally *tally;	/* with caches */
 };
 
 struct operation {
@@ -112,6 +121,9 @@ static unsigned int nr_schedulers;
 static struct block *blocks;
 static __u64 preempt_count;
 static const char *out;
+static bool with_caches;
+/* Of which operations the block is part that begins, as bits; see accesses_follow(). */
+static unsigned int active, ended;
 
 static struct cpu {
 	/*
@@ -185,8 +197,12 @@ static void end(struct operation *op)
 	}
 	op->touched = NULL;
 	op->active = false;
+	if (with_caches)
+		accesses_end(nr, counts);
+	active &= ~(1U << nr);
 	if (!counts)
 		return;
+	ended |= 1U << nr;
 	op->counted++;
 	tell_others(nr);
 }
@@ -250,6 +266,7 @@ static void step(struct operation *op, struct block *block)
 		return;
 	}
 	undo_rest(op, block);
+	active |= 1U << nr;
 	if (!block->now[nr]++) {
 		block->touched[nr] = op->touched;
 		op->touched = block;
@@ -276,18 +293,22 @@ static void execute(unsigned int cpu, void *data)
 	unsigned int i;
 
 	this_cpu = &cpus[cpu];
+	active = 0;
+	ended = 0;
 	if (block->entered >= 0)
 		begin(&operations[block->entered]);
 	/* The inner ones, which come later, end first. */
 	for (i = nr_operations; i--; )
 		if (operations[i].active && operations[i].task == this_cpu->task)
 			step(&operations[i], block);
+	if (with_caches)
+		accesses_follow(cpu, active, ended);
 	if (block->switches)
 		this_cpu->switching = true;
 }
 
 /* The first load after the registers were saved is that of the new stack. */
-static void access_memory(unsigned int cpu, __u32 info, __u64 vaddr,
+static void follow_switch(unsigned int cpu, __u32 info, __u64 vaddr,
 			  void *data)
 {
 	if (!cpus[cpu].switching || qemu_plugin_mem_is_store(info))
@@ -396,9 +417,11 @@ static void add_insn(struct block *block, struct qemu_plugin_insn *insn)
 	block->all.irets += block->last.irets;
 	/* Asked for loads alone, QEMU 7.2 tells of stores instead. */
 	if (in_range(&switches, block->last_address))
-		qemu_plugin_register_vcpu_mem_cb(insn, access_memory,
+		qemu_plugin_register_vcpu_mem_cb(insn, follow_switch,
 						 QEMU_PLUGIN_CB_NO_REGS,
 						 QEMU_PLUGIN_MEM_RW, NULL);
+	if (with_caches)
+		accesses_watch(insn, block->tally);
 }
 
 static void translate(__u64 id, struct qemu_plugin_tb *tb)
@@ -413,6 +436,8 @@ static void translate(__u64 id, struct qemu_plugin_tb *tb)
 	block->address = qemu_plugin_tb_vaddr(tb);
 	block->insns = qemu_plugin_tb_n_insns(tb);
 	block->entered = -1;
+	if (with_caches)
+		block->tally = accesses_tally(block->address);
 	for (i = 0; i < nr_operations; i++)
 		if (operations[i].address == block->address)
 			block->entered = i;
@@ -457,6 +482,8 @@ static void write_counts(__u64 id, void *data)
 				fprintf(f, "block %u %llx %u %u %llu\n", i,
 					block->address, block->insns,
 					block->all.atomics, block->total[i]);
+	if (with_caches)
+		accesses_write(f);
 	if (fclose(f))
 		perror(out);
 }
@@ -531,6 +558,8 @@ int qemu_plugin_install(__u64 id, const struct qemu_info *info, int argc,
 			points = argv[i] + 7;
 		else if (!strncmp(argv[i], "out=", 4))
 			out = argv[i] + 4;
+		else if (!strcmp(argv[i], "caches=on"))
+			with_caches = true;
 	}
 	if (!points || !out) {
 		fprintf(stderr, "count: points= and out= are needed\n");
@@ -544,6 +573,10 @@ int qemu_plugin_install(__u64 id, const struct qemu_info *info, int argc,
 	}
 	if (parse_points(points))
 		return -1;
+	if (with_caches && !accesses_init(info->system.smp_vcpus, nr_operations)) {
+		perror("count");
+		return -1;
+	}
 	qemu_plugin_register_vcpu_tb_trans_cb(id, translate);
 	qemu_plugin_register_atexit_cb(id, write_counts, NULL);
 	return 0;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Counts the instructions of a guest's operations with count.c, a plugin of
-QEMU's: where it is to count, what it found, and whether that can be right."""
+"""Counts the instructions of a guest's operations, and what they miss in caches, with count.c,
+a plugin of QEMU's: where it is to count, what it found, and whether that can be right."""
 
 import pathlib
 import subprocess
@@ -11,6 +11,8 @@ from harness.common import OUT, BenchError, shown
 
 FOLDER = OUT / "profile"
 USAGE = "points= and out= are needed"
+# Of loads and stores, as count.c has them.
+MISSES = ("l1", "l2", "l3", "lost", "taken", "shared")
 # Each is one of many entries; those in ranges are too many for names.
 ENTRY_RANGES = ("irq_entries_start", "spurious_entries_start")
 ENTRIES = ("asm_exc_", "asm_sysvec_")
@@ -33,8 +35,8 @@ def api(release):
 def build_plugin():
     """Returns the path of a plugin that this QEMU can load."""
     plugin = FOLDER / "count.so"
-    source = pathlib.Path(__file__).with_name("count.c")
-    compiler.build("the plugin for QEMU", plugin, [source],
+    sources = sorted(pathlib.Path(__file__).parent.glob("*.c"))
+    compiler.build("the plugin for QEMU", plugin, sources,
                    ["-shared", "-fPIC", "-fvisibility=hidden",
                     "-Wno-unused-parameter",
                     f"-DQEMU_PLUGIN_API={api(qemu.release())}"],
@@ -72,11 +74,12 @@ def write_points(symbols, path, groups, operations):
     path.write_text("\n".join(lines) + "\n")
 
 
-def argument(plugin, points, out):
+def argument(plugin, points, out, caches):
     """For qemu.Machine."""
     # QEMU's options take a comma as the end unless there are two.
     return ",".join(str(part).replace(",", ",,") for part in
-                    (plugin, f"points={points}", f"out={out}"))
+                    (plugin, f"points={points}", f"out={out}",
+                     *(("caches=on",) if caches else ())))
 
 
 def read(out, symbols, operations):
@@ -95,14 +98,27 @@ def read(out, symbols, operations):
              for operation, (entered, counted, sections, longest)
              in zip(operations, calls)}
     for line in lines[len(calls):]:
-        _, number, address, insns, atomics, times = line.split()
-        name, begins = symbols.at(int(address, 16))
-        function = found[operations[int(number)].name]["functions"].setdefault(
-            name, {"instructions": 0, "calls": 0, "atomics": 0})
-        function["instructions"] += int(insns) * int(times)
-        function["atomics"] += int(atomics) * int(times)
-        function["calls"] += int(times) if begins else 0
+        kind, number, *fields = line.split()
+        content = found[operations[int(number)].name]
+        if kind == "shared":
+            content["shared_lines"] = int(fields[0])
+        else:
+            add(content["functions"], kind, *symbols.at(int(fields[0], 16)),
+                [int(field) for field in fields[1:]])
     return found
+
+
+def add(functions, kind, name, begins, counts):
+    """What a block of code counted, to what its function did."""
+    function = functions.setdefault(name, {"instructions": 0, "calls": 0, "atomics": 0})
+    if kind == "missed":
+        for key, count in zip(MISSES, counts, strict=True):
+            function[key] = function.get(key, 0) + count
+    else:
+        insns, atomics, times = counts
+        function["instructions"] += insns * times
+        function["atomics"] += atomics * times
+        function["calls"] += times if begins else 0
 
 
 def check(workload, result, found):

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What count.c uses of QEMU's plugin interface. Debian has no package with
+ * What the plugin uses of QEMU's plugin interface. Debian has no package with
  * QEMU's own qemu-plugin.h.
  *
  * QEMU_PLUGIN_API is the version of the interface: 1 up to QEMU 8.2, 2 in 9.0,
@@ -21,6 +21,7 @@
 
 struct qemu_plugin_tb;
 struct qemu_plugin_insn;
+struct qemu_plugin_hwaddr;
 
 struct qemu_info {
 	const char *target_name;
@@ -49,6 +50,11 @@ void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn,
 						 __u64 vaddr, void *data),
 				      int flags, int rw, void *data);
 bool qemu_plugin_mem_is_store(__u32 info);
+unsigned int qemu_plugin_mem_size_shift(__u32 info);
+/* In the callback alone. */
+struct qemu_plugin_hwaddr *qemu_plugin_get_hwaddr(__u32 info, __u64 vaddr);
+bool qemu_plugin_hwaddr_is_io(const struct qemu_plugin_hwaddr *at);
+__u64 qemu_plugin_hwaddr_phys_addr(const struct qemu_plugin_hwaddr *at);
 void qemu_plugin_register_atexit_cb(__u64 id, void (*cb)(__u64 id, void *data),
 				    void *data);
 

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 """Turns the counts of `make bench-profile` into profile.json and tables."""
 
+from bench.profile import misses
+from bench.profile.rounds import Rounds
 from bench.profile.workloads import FILES, ICOUNT, MEMORY, OPERATIONS, SIBLINGS
 from bench.retain import COST, OFF, ON
 from harness.goals import goal
 from harness.report import goal_table, ratio, sections, table
 from harness.scenario import LRUS
+from harness.scenario_bench import TWIN
 
 TOP = 25
 HELPER = "rust_helper_"
@@ -20,10 +23,10 @@ LIMITS = {"access": 1.03, "drop": 1.08, **dict.fromkeys(SHORT, 1.01), "copy": 1.
 OFTEN = dict.fromkeys(SHORT, 0.05)
 NOTES = """\
 Instructions that the guest executed, by the function in which they are, for one
-operation; the mean of all operations in one guest. Interrupts, exceptions and
-other tasks are left out: how often it was waited for those is in the table. Ratios
-above 1 are in favour of this project. An instruction is not a time: what misses a
-cache or is atomic takes longer."""
+operation; the mean of all operations in one guest, and the median of the rounds.
+Interrupts, exceptions and other tasks are left out: how often it was waited for
+those is in the table. Ratios above 1 are in favour of this project. An instruction
+is not a time: what misses a cache or is atomic takes longer."""
 # In ms of the time that SIBLINGS has, however many groups are passed over.
 SECTION_LIMIT = 0.1
 SECTIONS = f"""\
@@ -44,6 +47,16 @@ CALLS = {"waits": ("schedule",), "work items": ("__queue_work",),
          "RCU callbacks": ("call_rcu", "kvfree_call_rcu", "call_rcu_hurry")}
 
 
+def number(value):
+    return round(value) if value >= 1000 else round(value, 1)
+
+
+# Of functions: what the heading ends in, the figure, and how that is shown. The first one ranks.
+INSTRUCTIONS = (("", "instructions", number), (", calls", "calls", misses.shown))
+MISSES, SHARING = (tuple((f", {label}", key, misses.shown) for key, label in kinds.items())
+                   for kinds in (misses.LEVELS, misses.SHARING))
+
+
 def totals(functions):
     """What all functions of an operation did together."""
     return {
@@ -54,10 +67,6 @@ def totals(functions):
         **{what: sum(functions[name]["calls"] for name in names
                      if name in functions) for what, names in CALLS.items()},
     }
-
-
-def number(value):
-    return round(value) if value >= 1000 else round(value, 1)
 
 
 def in_ms(instructions):
@@ -76,14 +85,13 @@ def often(name, functions):
                if f["calls"] >= OFTEN.get(name, 0))
 
 
-def instruction_goals(titles, profiles):
+def instruction_goals(titles, rounds):
     """Instructions are the same in each run, but for a few in a thousand: these
-    decide."""
+    decide, by the worst round."""
     for name in filter(titles.get, LIMITS):
-        stock, rust = (often(name, profiles[arm][name]["functions"])
-                       if arm in profiles else None for arm in ("stock", "rust"))
+        pairs = rounds.pairs(name, lambda content, name=name: often(name, content["functions"]))
         yield goal(f"{titles[name]}: at most {LIMITS[name]} times the instructions of stock",
-                   rust / stock if stock and rust else None,
+                   max((rust / stock for rust, stock in pairs if stock and rust), default=None),
                    lambda times: f"{times:.3f} times",
                    lambda times, limit=LIMITS[name]: times <= limit)
 
@@ -122,11 +130,10 @@ def retained_table(profiles):
 
 def build(results, machine):
     """The content of profile.json."""
-    profiles = {}
-    # Each workload has a guest, and operations, of its own.
-    for result in results:
-        profiles.setdefault(result["arm"], {}).update(result["profile"])
-    measured = profiles[results[0]["arm"]]
+    rounds = Rounds(results)
+    # What two guests with stock differ by is for goals alone.
+    profiles = {arm: rounds.median(arm) for arm in rounds.by_arm if arm != TWIN}
+    measured = next(iter(profiles.values()))
     titles = {operation.name: operation.title for operation in OPERATIONS
               if operation.title and operation.name in measured}
     summary = {name: {arm: totals(profile[name]["functions"])
@@ -135,9 +142,11 @@ def build(results, machine):
     sections_of = {arm: {key: profile[iterate][key]
                          for key in ("counted", "sections", "longest")}
                    for arm, profile in profiles.items() if iterate in measured}
-    goals = [*instruction_goals(titles, profiles),
+    missed = misses.counted(measured, titles)
+    goals = [*instruction_goals(titles, rounds),
              *([section_goal(sections_of.get("rust"))] if sections_of else ()),
-             *retained_goals(profiles.get("rust", {}))]
+             *retained_goals(profiles.get("rust", {})),
+             *misses.goals(titles, rounds, missed)]
     groups = ", ".join(f"{count} for {scenario}" for scenario, count
                        in machine["groups"].items())
     about = f"Groups in the guests: {groups}.\n{NOTES}" if groups else NOTES
@@ -146,10 +155,14 @@ def build(results, machine):
         "summary": summary, "goals": goals, "results": results, **sections(
             ("", about, {"operations": summary_table(titles, summary),
                          "goals": goal_table(goals)}),
+            ("misses", misses.NOTES, {
+                "misses": misses.miss_table(titles, profiles, missed)}),
+            ("what several CPUs write", misses.SHARED, {
+                "shared": misses.shared_table(titles, profiles, missed)}),
             ("empty groups are passed over", SECTIONS,
              {"siblings": section_table(sections_of)}),
             ("page cache that outlives limits", RETAINED, {"retained": retained_table(profiles)}),
-            *((title.removeprefix("- of it "), "", {name: function_table(profiles, name)})
+            *((title.removeprefix("- of it "), "", function_tables(profiles, name))
               for name, title in titles.items()))}
 
 
@@ -177,24 +190,29 @@ def section_table(found):
                   for arm, each in found.items()])
 
 
-def function_table(profiles, name):
-    """Those in which most instructions are, in any arm."""
+def function_tables(profiles, name):
     by_arm = {arm: profile[name]["functions"] for arm, profile in profiles.items()}
+    return {name: function_table(by_arm, INSTRUCTIONS),
+            f"{name}-misses": function_table(by_arm, MISSES),
+            f"{name}-shared": function_table(by_arm, SHARING)}
+
+
+def function_table(by_arm, columns):
+    """Those in which most of the first column is, in any arm."""
+    first = columns[0][1]
     most = {}
     for functions in by_arm.values():
         for function, counts in functions.items():
-            most[function] = max(counts["instructions"], most.get(function, 0))
-    ranked = sorted(most, key=lambda function: (-most[function], function))
+            most[function] = max(counts.get(first, 0), most.get(function, 0))
+    ranked = sorted(filter(most.get, most), key=lambda function: (-most[function], function))
     rows = []
     for function in ranked[:TOP]:
         counts = [functions.get(function) for functions in by_arm.values()]
-        rows.append([f"`{function}`", *(figure for each in counts for figure in (
-            (number(each["instructions"]), round(each["calls"], 2)) if each
-            else (None, None)))])
+        rows.append([f"`{function}`", *(show(each.get(key, 0)) if each else None
+                                        for each in counts for _, key, show in columns)])
     rest = ranked[TOP:]
     if rest:
         rows.append([f"{len(rest)} others", *(
-            number(sum(functions[other][key] for other in rest if other in functions))
-            for functions in by_arm.values() for key in ("instructions", "calls"))])
-    return table(["function", *(f"{arm}{what}" for arm in by_arm
-                                for what in ("", ", calls"))], rows)
+            show(sum(functions[other].get(key, 0) for other in rest if other in functions))
+            for functions in by_arm.values() for _, key, show in columns)])
+    return table(["function", *(f"{arm}{what}" for arm in by_arm for what, *_ in columns)], rows)

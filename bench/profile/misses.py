@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What the loads and stores of operations miss in caches: tables, and what is expected of it."""
+
+from bench.profile.workloads import CACHES_ICOUNT, WORKLOADS
+from harness.goals import goal
+from harness.report import table
+from harness.scenario_bench import TWIN
+
+LEVELS = {"l1": "L1", "l2": "L2", "l3": "L3"}
+SHARING = {"shared": "stores to shared lines", "lost": "lost", "taken": "taken"}
+# A miss of 20 operations is as rare as another task that is due.
+SLACK = 0.05
+# Two builds differ in where code and data are, so that other lines are in one set; two guests with
+# one kernel don't.
+LAYOUT = 0.01
+NOTES = f"""\
+Loads and stores that are not in a model of caches, for one operation: an L1 (32 KiB, 8 ways) and
+an L2 (1 MiB, 16 ways) of each CPU, and an L3 (16 MiB, 16 ways) of all, which has what they have.
+Lines have 64 bytes and physical addresses, and the one that was used least recently gives way. All
+that the guest does goes through them, and what is part of an operation counts. There is no
+prefetcher, no cache of instructions, no walk of page tables, and a miss takes no time: CPUs run one
+after the other, for as long as the next timer lets them. An instruction takes
+{1 << CACHES_ICOUNT} ns."""
+SHARED = """\
+Lines that CPUs take from each other, for one operation. A shared line is one that more than one CPU
+wrote in this operation, at any time: 512 groups share a line of the bitmap, and 8 one of their
+summaries, but memory that one CPU frees and another one gets is counted, too. Lost: an access that
+misses because another CPU wrote the line. Taken: a store to a line that another CPU has."""
+# Operations of several CPUs.
+SEVERAL = {operation.name for workload in WORKLOADS if workload.cpus > 1
+           for operation in workload.operations}
+
+
+def total(functions, key):
+    return sum(counts.get(key, 0) for counts in functions.values())
+
+
+def counted(profile, titles):
+    """The operations for which misses were counted."""
+    return [name for name in titles if "shared_lines" in profile[name]]
+
+
+def shown(value):
+    return round(value) if value >= 1000 else round(value, 2)
+
+
+def kinds_table(what, kinds, titles, profiles, names):
+    """An operation to a row, and what `kinds` says of it, in each arm."""
+    return table([what, *(f"{label}, {arm}" for label in kinds.values() for arm in profiles)],
+                 [[titles[name], *(shown(total(profile[name]["functions"], key))
+                                   for key in kinds for profile in profiles.values())]
+                  for name in names])
+
+
+def miss_table(titles, profiles, names):
+    return kinds_table("misses of an operation", LEVELS, titles, profiles, names)
+
+
+def shared_table(titles, profiles, names):
+    names = [name for name in names if name in SEVERAL]
+    found = kinds_table("lines of several CPUs", SHARING, titles, profiles, names)
+    found["columns"] += [f"shared lines in all, {arm}" for arm in profiles]
+    for row, name in zip(found["rows"], names):
+        row += [profile[name]["shared_lines"] for profile in profiles.values()]
+    return found
+
+
+def compared(rounds, name, kinds):
+    """For each of them, by how much it is more than on stock, in the worst round, of how much, and
+    by how much stock differs from itself; or nothing."""
+    found = {}
+    for key in kinds:
+        def figure(content, key=key):
+            return total(content["functions"], key)
+        pairs = rounds.pairs(name, figure)
+        noise = [abs(one - other) for one, other in rounds.pairs(name, figure, TWIN)]
+        if pairs:
+            found[key] = (*max((one - other, other) for one, other in pairs),
+                          max(noise, default=0))
+    return found
+
+
+def at_most(text, rounds, name, kinds):
+    """It decides, by the worst round, as far as guests with stock agree, and builds of it."""
+    return goal(
+        text, compared(rounds, name, kinds) or None,
+        lambda found: ", ".join(f"{kinds[key]} {more:+.2f} of {stock:.2f} (noise: {noise:.2f})"
+                                for key, (more, stock, noise) in found.items()),
+        lambda found: all(more <= max(noise, SLACK, LAYOUT * stock)
+                          for more, stock, noise in found.values()))
+
+
+def goals(titles, rounds, names):
+    for name in names:
+        yield at_most(f"{titles[name]}: at most the misses of stock", rounds, name, LEVELS)
+    for name in names:
+        if name in SEVERAL:
+            yield at_most(f"{titles[name]}: no more of what several CPUs write than on stock",
+                          rounds, name, SHARING)
