@@ -19,6 +19,8 @@ from guest.retained.pool import (
 # Inodes of so many files are more than LIMIT allows.
 SMALL_FILES = 18000
 SMALL = 4 * PAGE
+# In pages, with inodes in a quarter of LIMIT: one of XFS takes 5 KiB with lockdep and KASAN.
+LEAST_KEPT = pages(LIMIT) // 2
 
 
 def make_small_files(count):
@@ -42,7 +44,7 @@ def small_files(_options):
     _pool, group = make_pool(), limited()
     for _ in range(2):
         group.run(read_small_files, SMALL_FILES)
-    check(counter(group, "kept") > pages(LIMIT),
+    check(counter(group, "kept") > LEAST_KEPT,
           f"only {counter(group, 'kept')} pages are kept; {events(group)}")
     check(counter(group, "refused_slab"), f"nothing is refused; {events(group)}")
     check(peak(group) <= LIMIT, f"the group had {peak(group)} bytes")
