@@ -5,8 +5,6 @@
  */
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "scenario.h"
@@ -33,24 +31,6 @@ static int take_memory(void)
 	return ret;
 }
 
-static int mount_tmpfs(const struct bench_site *site, unsigned int i)
-{
-	char path[400];
-	int fd;
-
-	bench_mount_path(site, i, "", path, sizeof(path));
-	if (mkdir(path, 0755))
-		return bench_error("cannot create %s", path);
-	if (mount("mm_reclaim", path, "tmpfs", 0, NULL))
-		return bench_error("cannot mount tmpfs %u", i + 1);
-	bench_mount_path(site, i, "/file", path, sizeof(path));
-	fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
-	if (fd < 0)
-		return bench_error("cannot create %s", path);
-	close(fd);
-	return 0;
-}
-
 static int read_statistics(const struct bench_site *site, unsigned int i)
 {
 	char path[400], text[1 << 14];
@@ -71,10 +51,11 @@ static int live(unsigned int worker, const void *arg)
 {
 	const struct bench_site *site = arg;
 	unsigned int i = site->created - 1;
+	u64 took;
 
 	(void)worker;
-	return bench_join(site, i) || take_memory() || mount_tmpfs(site, i) ||
-	       read_statistics(site, i);
+	return bench_join(site, i) || take_memory() || bench_mount_tmpfs(site, i, &took) ||
+	       bench_create_file(site, i) || read_statistics(site, i);
 }
 
 static int run(struct bench_site *site, const struct bench_options *opt,

@@ -398,15 +398,10 @@ static int join_for_mount(const struct bench_site *site,
 	return bench_join(site, i / site->per_group);
 }
 
-static int mount_one(struct bench_site *site, const struct bench_options *opt,
-		     unsigned int i, struct bench_times *ns)
+int bench_mount_tmpfs(const struct bench_site *site, unsigned int i, u64 *took)
 {
 	char path[400];
-	u64 start, took;
-	int fd;
-
-	if (join_for_mount(site, opt, i))
-		return -1;
+	u64 start;
 
 	bench_mount_path(site, i, "", path, sizeof(path));
 	if (mkdir(path, 0755))
@@ -416,11 +411,14 @@ static int mount_one(struct bench_site *site, const struct bench_options *opt,
 	if (mount("mm_reclaim", path, "tmpfs", 0, NULL))
 		return bench_error("cannot mount tmpfs %u (fs.mount-max too low?)",
 				   i + 1);
-	took = bench_now() - start;
-	site->mounted++;
-	ns->mount_calls += took;
-	if (took > ns->mount_max)
-		ns->mount_max = took;
+	*took = bench_now() - start;
+	return 0;
+}
+
+int bench_create_file(const struct bench_site *site, unsigned int i)
+{
+	char path[400];
+	int fd;
 
 	bench_mount_path(site, i, "/file", path, sizeof(path));
 	fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
@@ -428,6 +426,21 @@ static int mount_one(struct bench_site *site, const struct bench_options *opt,
 		return bench_error("cannot create %s", path);
 	close(fd);
 	return 0;
+}
+
+static int mount_one(struct bench_site *site, const struct bench_options *opt,
+		     unsigned int i, struct bench_times *ns)
+{
+	u64 took;
+
+	if (join_for_mount(site, opt, i) || bench_mount_tmpfs(site, i, &took))
+		return -1;
+	site->mounted++;
+	ns->mount_calls += took;
+	if (took > ns->mount_max)
+		ns->mount_max = took;
+
+	return bench_create_file(site, i);
 }
 
 int bench_mount(struct bench_site *site, const struct bench_options *opt,

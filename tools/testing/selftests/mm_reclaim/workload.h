@@ -30,6 +30,9 @@ int bench_site_open(struct bench_site *site, const struct bench_options *opt);
 int bench_create(struct bench_site *site, unsigned int n, struct bench_times *ns);
 int bench_mount(struct bench_site *site, const struct bench_options *opt,
 		unsigned int n, struct bench_times *ns);
+/* Mounts the one of this number, and says how long mount(2) took; and puts a file on it. */
+int bench_mount_tmpfs(const struct bench_site *site, unsigned int i, u64 *took);
+int bench_create_file(const struct bench_site *site, unsigned int i);
 /* As many as there are ids for, and @n at most. */
 int bench_create_all(struct bench_site *site, unsigned int n,
 		     struct bench_times *ns);
