@@ -40,8 +40,8 @@ def counted(profile, titles):
     return [name for name in titles if "shared_lines" in profile[name]]
 
 
-def shown(value):
-    return round(value) if value >= 1000 else round(value, 2)
+def shown(value, digits=2):
+    return round(value) if value >= 1000 else round(value, digits)
 
 
 def kinds_table(what, kinds, titles, profiles, names):

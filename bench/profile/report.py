@@ -48,7 +48,7 @@ CALLS = {"waits": ("schedule",), "work items": ("__queue_work",),
 
 
 def number(value):
-    return round(value) if value >= 1000 else round(value, 1)
+    return misses.shown(value, 1)
 
 
 # Of functions: what the heading ends in, the figure, and how that is shown. The first one ranks.
