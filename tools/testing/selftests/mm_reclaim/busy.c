@@ -3,7 +3,7 @@
  * Some groups of many have an object. It is a dentry of the cgroup file system,
  * that of a file which nobody has looked at before. It belongs to the group of
  * the process that looks, and drop_caches counts it each time but never frees
- * it, see mount_one(), so that each write has the same to do.
+ * it, see join_for_mount(), so that each write has the same to do.
  */
 #include <string.h>
 #include <unistd.h>

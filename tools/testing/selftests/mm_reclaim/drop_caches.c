@@ -75,7 +75,7 @@ int bench_settle(struct bench_memory *memory, const struct bench_memory *goal)
 
 /*
  * drop_caches leaves one dentry of each group that was entered from another
- * one, see mount_one(), so that each group stays on its way. This takes these
+ * one, see join_for_mount(), so that each group stays on its way. This takes these
  * away by hand. What was there before goes to @found, which may be NULL.
  * Returns 0, -1 (failed) or 1 (it cannot be done here).
  */

@@ -114,7 +114,7 @@ static void choose_scenario(const char *name, const char *wanted,
 		opt->mounts = scenario->mounts;
 	if (!opt->count)
 		opt->count = scenario->count;
-	/* Else each group would keep an object, see mount_one(). */
+	/* Else each group would keep an object, see join_for_mount(). */
 	opt->from_home = true;
 }
 

@@ -118,7 +118,7 @@ static int other_comes_and_goes(const struct bench_site *site, unsigned int i)
 
 /*
  * What each group gets with its first objects. There are two of them, as reclaim leaves a
- * single one of this shrinker; see bench_create_file().
+ * single one of this shrinker; see join_for_mount().
  */
 static int warm_up(const struct bench_site *site, unsigned int i)
 {
