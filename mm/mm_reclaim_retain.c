@@ -37,6 +37,7 @@
 #include <linux/sizes.h>
 #include <linux/string.h>
 #include <linux/swap.h>
+#include <linux/wait.h>
 #include <linux/workqueue.h>
 
 #include <trace/events/vmscan.h>
@@ -71,6 +72,12 @@ static DEFINE_MUTEX(retain_pool_mutex);
  * one beside it.
  */
 #define RETAIN_USE_RETRIES	4
+
+/*
+ * How long is waited for inodes to be freed: a charge tries sixteen times. Who waits may hold
+ * what has to be had for that, and goes on.
+ */
+#define RETAIN_RELIEF_WAIT	(HZ / 2)
 
 static void memcg_retain_balance(struct work_struct *work);
 static DECLARE_DELAYED_WORK(retain_balance_work, memcg_retain_balance);
@@ -221,6 +228,53 @@ unsigned long memcg_retain_relief(struct mem_cgroup *pool, struct mem_cgroup *me
 bool memcg_retain_lacks_relief(struct mem_cgroup *memcg)
 {
 	return retain_relief_from(memcg, 1);
+}
+
+/* Whose limit the work item keeps, with a reference: one memcg at a time. */
+static struct mem_cgroup *retain_relieved;
+static DECLARE_WAIT_QUEUE_HEAD(retain_relief_wait);
+
+static void memcg_retain_relieve(struct work_struct *work)
+{
+	struct mem_cgroup *memcg = READ_ONCE(retain_relieved);
+
+	try_to_free_mem_cgroup_pages(memcg, SWAP_CLUSTER_MAX, GFP_KERNEL, 0, NULL);
+	WRITE_ONCE(retain_relieved, NULL);
+	wake_up_all(&retain_relief_wait);
+	css_put(&memcg->css);
+}
+
+static DECLARE_WORK(retain_relief_work, memcg_retain_relieve);
+
+/* Whether it has been begun for the memcg, by whomever */
+static bool retain_begin_relief(struct mem_cgroup *memcg)
+{
+	struct mem_cgroup *others;
+
+	css_get(&memcg->css);
+	others = cmpxchg(&retain_relieved, NULL, memcg);
+	if (!others)
+		return queue_work(system_dfl_wq, &retain_relief_work);
+
+	css_put(&memcg->css);
+	return others == memcg;
+}
+
+/**
+ * memcg_retain_wait_for_relief - have others free what the caller must not
+ * @memcg: a memcg at its limit, with a reference
+ *
+ * For who holds locks of a file system, and so can't free inodes.
+ *
+ * Context: May sleep, for a second at most.
+ */
+void memcg_retain_wait_for_relief(struct mem_cgroup *memcg)
+{
+	if (wait_event_killable_timeout(retain_relief_wait, retain_begin_relief(memcg),
+					RETAIN_RELIEF_WAIT) > 0)
+		wait_event_killable_timeout(retain_relief_wait,
+					    READ_ONCE(retain_relieved) != memcg,
+					    RETAIN_RELIEF_WAIT);
 }
 
 /*

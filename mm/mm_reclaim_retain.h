@@ -168,6 +168,7 @@ struct mem_cgroup *memcg_retain_pool_get(void);
 unsigned long memcg_retain_lacking(struct pglist_data *pgdat);
 unsigned long memcg_retain_relief(struct mem_cgroup *pool, struct mem_cgroup *memcg);
 bool memcg_retain_lacks_relief(struct mem_cgroup *memcg);
+void memcg_retain_wait_for_relief(struct mem_cgroup *memcg);
 unsigned long memcg_retain_share(struct mem_cgroup *pool, struct pglist_data *pgdat,
 				 unsigned long nr);
 
