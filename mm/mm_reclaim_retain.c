@@ -21,6 +21,7 @@
  */
 #include <linux/capability.h>
 #include <linux/cgroup.h>
+#include <linux/completion.h>
 #include <linux/init.h>
 #include <linux/kstrtox.h>
 #include <linux/math64.h>
@@ -30,14 +31,15 @@
 #include <linux/mutex.h>
 #include <linux/page_counter.h>
 #include <linux/pagemap.h>
+#include <linux/refcount.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/seq_buf.h>
 #include <linux/seq_file.h>
 #include <linux/sizes.h>
+#include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/swap.h>
-#include <linux/wait.h>
 #include <linux/workqueue.h>
 
 #include <trace/events/vmscan.h>
@@ -73,11 +75,8 @@ static DEFINE_MUTEX(retain_pool_mutex);
  */
 #define RETAIN_USE_RETRIES	4
 
-/*
- * How long is waited for inodes to be freed: a charge tries sixteen times. Who waits may hold
- * what has to be had for that, and goes on.
- */
-#define RETAIN_RELIEF_WAIT	(HZ / 2)
+/* What a process is killed for if it can't be charged: larger charges fail. */
+#define RETAIN_CHARGE_MAX	BIT(PAGE_ALLOC_COSTLY_ORDER)
 
 static void memcg_retain_balance(struct work_struct *work);
 static DECLARE_DELAYED_WORK(retain_balance_work, memcg_retain_balance);
@@ -230,51 +229,102 @@ bool memcg_retain_lacks_relief(struct mem_cgroup *memcg)
 	return retain_relief_from(memcg, 1);
 }
 
-/* Whose limit the work item keeps, with a reference: one memcg at a time. */
-static struct mem_cgroup *retain_relieved;
-static DECLARE_WAIT_QUEUE_HEAD(retain_relief_wait);
+/**
+ * struct retain_relief - reclaim by a work item, for who must not enter a file system
+ * @work: the work item
+ * @memcg: a memcg at its limit, with a reference
+ * @done: whether that is over
+ * @users: the work item, and who waits for it
+ */
+struct retain_relief {
+	struct work_struct	work;
+	struct mem_cgroup	*memcg;
+	struct completion	done;
+	refcount_t		users;
+};
+
+static void retain_relief_put(struct retain_relief *relief)
+{
+	if (!refcount_dec_and_test(&relief->users))
+		return;
+
+	css_put(&relief->memcg->css);
+	kfree(relief);
+}
 
 static void memcg_retain_relieve(struct work_struct *work)
 {
-	struct mem_cgroup *memcg = READ_ONCE(retain_relieved);
+	struct retain_relief *relief = container_of(work, struct retain_relief, work);
 
-	try_to_free_mem_cgroup_pages(memcg, SWAP_CLUSTER_MAX, GFP_KERNEL, 0, NULL);
-	WRITE_ONCE(retain_relieved, NULL);
-	wake_up_all(&retain_relief_wait);
-	css_put(&memcg->css);
+	/* On cgroup v1, the limit may be that of memory and swap together. */
+	try_to_free_mem_cgroup_pages(relief->memcg, SWAP_CLUSTER_MAX, GFP_KERNEL,
+				     do_memsw_account() ? 0 : MEMCG_RECLAIM_MAY_SWAP, NULL);
+	complete(&relief->done);
+	retain_relief_put(relief);
 }
 
-static DECLARE_WORK(retain_relief_work, memcg_retain_relieve);
-
-/* Whether it has been begun for the memcg, by whomever */
-static bool retain_begin_relief(struct mem_cgroup *memcg)
+/* Whether reclaim that may enter a file system would evict some of the pool for a memcg */
+static bool retain_wants_relief(struct mem_cgroup *memcg)
 {
-	struct mem_cgroup *others;
+	struct mem_cgroup *pool;
+	bool ret;
 
-	css_get(&memcg->css);
-	others = cmpxchg(&retain_relieved, NULL, memcg);
-	if (!others)
-		return queue_work(system_dfl_wq, &retain_relief_work);
+	/* Those that are just above memory.high have been charged: not even they wait. */
+	if (cgroup_subsys_on_dfl(memory_cgrp_subsys) &&
+	    page_counter_read(&memcg->memory) + RETAIN_CHARGE_MAX <=
+			READ_ONCE(memcg->memory.max))
+		return false;
 
-	css_put(&memcg->css);
-	return others == memcg;
+	pool = memcg_retain_pool_get();
+	if (!pool)
+		return false;
+
+	ret = memcg_retain_relief(pool, memcg);
+	css_put(&pool->css);
+
+	return ret;
 }
 
 /**
- * memcg_retain_wait_for_relief - have others free what the caller must not
- * @memcg: a memcg at its limit, with a reference
+ * memcg_retain_have_relieved - have a work item reclaim from a memcg
+ * @memcg: the memcg
  *
- * For who holds locks of a file system, and so can't free inodes.
+ * Waits for it, but not for long: the caller may hold locks of a file system that it needs.
  *
- * Context: May sleep, for a second at most.
+ * Context: May sleep.
  */
-void memcg_retain_wait_for_relief(struct mem_cgroup *memcg)
+void memcg_retain_have_relieved(struct mem_cgroup *memcg)
 {
-	if (wait_event_killable_timeout(retain_relief_wait, retain_begin_relief(memcg),
-					RETAIN_RELIEF_WAIT) > 0)
-		wait_event_killable_timeout(retain_relief_wait,
-					    READ_ONCE(retain_relieved) != memcg,
-					    RETAIN_RELIEF_WAIT);
+	struct retain_relief *relief;
+
+	/* Who reclaims could use the reserves. */
+	relief = kmalloc_obj(*relief, GFP_NOWAIT | __GFP_NOMEMALLOC | __GFP_NOWARN);
+	if (!relief)
+		return;
+
+	css_get(&memcg->css);
+	relief->memcg = memcg;
+	init_completion(&relief->done);
+	refcount_set(&relief->users, 2);
+	INIT_WORK(&relief->work, memcg_retain_relieve);
+	queue_work(system_dfl_wq, &relief->work);
+
+	wait_for_completion_killable_timeout(&relief->done, MEMCG_RETAIN_RELIEF_WAIT);
+	retain_relief_put(relief);
+}
+
+/**
+ * memcg_retain_relieve_nofs - make room for who must not enter a file system
+ * @memcg: a memcg at its limit, in which the caller has found too little
+ *
+ * Does for it what the same caller would do with __GFP_FS: see memcg_retain_relief().
+ *
+ * Context: May sleep. The caller may hold locks of a file system.
+ */
+void memcg_retain_relieve_nofs(struct mem_cgroup *memcg)
+{
+	if (!fatal_signal_pending(current) && retain_wants_relief(memcg))
+		memcg_retain_have_relieved(memcg);
 }
 
 /*

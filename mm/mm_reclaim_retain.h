@@ -164,11 +164,18 @@ static inline bool memcg_retain_is_unpaid(struct folio *folio)
 	return memcg_retain_has(folio) && __memcg_retain_is_unpaid(folio);
 }
 
+/*
+ * How long a charge waits for others to free inodes, each time it tries: sixteen times, and a
+ * few more.
+ */
+#define MEMCG_RETAIN_RELIEF_WAIT	(HZ / 2)
+
 struct mem_cgroup *memcg_retain_pool_get(void);
 unsigned long memcg_retain_lacking(struct pglist_data *pgdat);
 unsigned long memcg_retain_relief(struct mem_cgroup *pool, struct mem_cgroup *memcg);
 bool memcg_retain_lacks_relief(struct mem_cgroup *memcg);
-void memcg_retain_wait_for_relief(struct mem_cgroup *memcg);
+void memcg_retain_relieve_nofs(struct mem_cgroup *memcg);
+void memcg_retain_have_relieved(struct mem_cgroup *memcg);
 unsigned long memcg_retain_share(struct mem_cgroup *pool, struct pglist_data *pgdat,
 				 unsigned long nr);
 
