@@ -23,9 +23,6 @@
 #include "../../internal.h"
 #include "memcg_fixture.h"
 
-/* Offline and release take a few grace periods; a slow emulator, seconds. */
-#define TEST_WAIT_MS	30000
-
 static struct vfsmount *test_mnt;
 
 /**

@@ -11,6 +11,12 @@
 #include <linux/mutex.h>
 #include <linux/shrinker.h>
 
+/*
+ * For what comes in the end. Offline and release take a few grace periods; a
+ * slow emulator, seconds.
+ */
+#define TEST_WAIT_MS	30000
+
 /* Of mm/shrinker.c: whoever gives out ids holds it. */
 extern struct mutex shrinker_mutex;
 

@@ -14,10 +14,8 @@
 #include "../../mm_reclaim_retain.h"
 #include "memcg_fixture.h"
 
-/* For what comes in any case, on a slow emulator too. */
-#define RELIEF_PATIENCE		(30 * HZ)
 /* How long the shrinker takes: a waiter that does not wait is back before. */
-#define RELIEF_MS		50
+#define RELIEF_MS	50
 
 /**
  * struct relief - a memcg, and a shrinker that has something of it
@@ -84,13 +82,18 @@ static struct relief *relief_new(struct kunit *test, struct test_group *group)
 	return relief;
 }
 
-/* Returns whether it has waited, for the work item or as long as it may. */
-static bool relief_waits(struct relief *relief)
+/* It waits for the work item, or as long as it may, and that reclaims in the end. */
+static void relief_expect(struct kunit *test, struct relief *relief)
 {
 	unsigned long end = jiffies + MEMCG_RETAIN_RELIEF_WAIT;
 
 	memcg_retain_have_relieved(relief->memcg);
-	return atomic_read(&relief->nr_ended) || time_after_eq(jiffies, end);
+	KUNIT_EXPECT_TRUE(test,
+			  atomic_read(&relief->nr_ended) ||
+			  time_after_eq(jiffies, end));
+	KUNIT_EXPECT_TRUE(test,
+			  wait_for_completion_timeout(&relief->began,
+						      msecs_to_jiffies(TEST_WAIT_MS)));
 }
 
 static void relief_by_others(struct kunit *test)
@@ -99,10 +102,7 @@ static void relief_by_others(struct kunit *test)
 	struct relief *relief = relief_new(test, group);
 
 	relief_end(relief);
-	KUNIT_EXPECT_TRUE(test, relief_waits(relief));
-	KUNIT_EXPECT_TRUE(test,
-			  wait_for_completion_timeout(&relief->began,
-						      RELIEF_PATIENCE));
+	relief_expect(test, relief);
 }
 
 /* Who waits may hold what the work item needs, and nobody else waits for it. */
@@ -113,16 +113,9 @@ static void relief_goes_on(struct kunit *test)
 	struct relief *held = relief_new(test, first);
 	struct relief *other = relief_new(test, second);
 
-	KUNIT_EXPECT_TRUE(test, relief_waits(held));
-	KUNIT_EXPECT_TRUE(test,
-			  wait_for_completion_timeout(&held->began,
-						      RELIEF_PATIENCE));
-
+	relief_expect(test, held);
 	relief_end(other);
-	KUNIT_EXPECT_TRUE(test, relief_waits(other));
-	KUNIT_EXPECT_TRUE(test,
-			  wait_for_completion_timeout(&other->began,
-						      RELIEF_PATIENCE));
+	relief_expect(test, other);
 	KUNIT_EXPECT_EQ(test, atomic_read(&held->nr_ended), 0);
 }
 
