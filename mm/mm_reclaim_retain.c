@@ -198,8 +198,8 @@ static unsigned long retain_relief_from(struct mem_cgroup *memcg, unsigned long 
  * @pool: the pool
  * @memcg: a memcg in which reclaim found too little
  *
- * Only for a limit that nothing exceeds: who is above memory.high waits, and others keep
- * what they have in the pool.
+ * Only for memory.max: who is above memory.high has been charged, and others keep what they
+ * have in the pool.
  *
  * Context: May sleep.
  * Return: the number of pages; 0 if nothing of the memcg has ever been retained.
@@ -210,7 +210,7 @@ unsigned long memcg_retain_relief(struct mem_cgroup *pool, struct mem_cgroup *me
 		return 0;
 	/* cgroup v1 has no other limit, and sets one after it has reclaimed down to it. */
 	if (cgroup_subsys_on_dfl(memory_cgrp_subsys) &&
-	    page_counter_read(&memcg->memory) + MEMCG_CHARGE_BATCH <
+	    page_counter_read(&memcg->memory) + RETAIN_CHARGE_MAX <=
 			READ_ONCE(memcg->memory.max))
 		return 0;
 
@@ -268,12 +268,6 @@ static bool retain_wants_relief(struct mem_cgroup *memcg)
 {
 	struct mem_cgroup *pool;
 	bool ret;
-
-	/* Those that are just above memory.high have been charged: not even they wait. */
-	if (cgroup_subsys_on_dfl(memory_cgrp_subsys) &&
-	    page_counter_read(&memcg->memory) + RETAIN_CHARGE_MAX <=
-			READ_ONCE(memcg->memory.max))
-		return false;
 
 	pool = memcg_retain_pool_get();
 	if (!pool)
