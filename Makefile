@@ -13,7 +13,7 @@ unexport MAKEFLAGS MFLAGS MAKEOVERRIDES VARIANT ARCH KERNELS CONFIGS PART
 	bench bench-scale bench-softlimit bench-untrusted bench-dying bench-priority bench-retain \
 	bench-profile debug-kernel boots-kernels boots \
 	failinject retained torture mutants-debug sanitize selftests litmus model \
-	zombies tools-check lint series configs ncheck objcheck rustavailable release \
+	zombies tools-check lint series configs ncheck objcheck rustavailable doctor release \
 	clean distclean docs-figures rebase htmldocs rustdoc
 
 help: ## this list
@@ -136,6 +136,9 @@ ncheck: tree ## show that MEMCG_SHRINKER_RUST=n changes no code
 
 objcheck: deps kernels ## check the built code: no panics, and little stack
 	@tests/run objcheck
+
+doctor: tree ## say why the option is missing, and what mends that; CONFIG=FILE: with that configuration
+	@python3 -m harness.doctor $(if $(CONFIG),"$(CONFIG)")
 
 rustavailable: tree ## check that the kernel accepts the Rust toolchain
 	@scripts/rustavailable
