@@ -13,7 +13,7 @@ unexport MAKEFLAGS MFLAGS MAKEOVERRIDES VARIANT ARCH KERNELS CONFIGS PART
 	bench bench-scale bench-softlimit bench-untrusted bench-dying bench-priority bench-retain \
 	bench-profile debug-kernel boots-kernels boots \
 	failinject retained torture mutants-debug sanitize selftests litmus model \
-	zombies tools-check lint series configs ncheck objcheck rustavailable doctor release \
+	zombies tools-check lint series patches configs ncheck objcheck rustavailable doctor release \
 	clean distclean docs-figures rebase htmldocs rustdoc
 
 help: ## this list
@@ -130,6 +130,9 @@ configs: tree ## compile in many configurations; CONFIGS="NAME..." and QUICK=1 l
 
 series: tree ## write the mail-ready series to build/series
 	@scripts/series
+
+patches: tree ## write one patch, the series and what to configure to build/patches; tries them
+	@scripts/patches
 
 ncheck: tree ## show that MEMCG_SHRINKER_RUST=n changes no code
 	@tests/run ncheck

@@ -56,6 +56,7 @@ ONLY = {
     "guest/workloads/soft_limit.py": ("bench-softlimit", "boots"),
     "guest/workloads/tools.py": ("boots",),
     "guest/workloads/torture.py": ("torture", "sanitize"),
+    "configs/mm_reclaim.config": (),
     "harness/arms.py": GUESTS,
     "harness/doctor.py": (),
     "harness/figures.py": (),
@@ -72,6 +73,7 @@ ONLY = {
     # And tests.rs.
     "rust/mm_reclaim/tests": TARGETS - WITHOUT_CRATE - BENCHES,
     "scripts/help": (),
+    "scripts/patches": (),
     "tests/kunit/": TARGETS - BENCHES,
     "tests/mutants/": ("model", "mutants"),
     # Of mutants-debug alone.

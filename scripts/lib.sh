@@ -141,6 +141,18 @@ copy_source() {
 	fi
 }
 
+# fetch_source PACKAGE VERSION DIR: the source of a kernel, from a package of Debian's.
+fetch_source() {
+	local unpacked=$BUILD/$1
+
+	rm -rf "$unpacked"
+	"$ROOT/scripts/debian" unpack "$1" "$2" "$unpacked" || return 1
+	mkdir "$3" || return 1
+	tar -x --use-compress-program='xz -d -T0' --strip-components=1 -C "$3" \
+		-f "$unpacked/usr/src/$1.tar.xz" || return 1
+	rm -rf "$unpacked"
+}
+
 # scratch_tree DIR: a worktree of the untouched kernel with an index, but without
 # files beside it. git am checks out the few that it changes.
 scratch_tree() {
