@@ -18,6 +18,7 @@ PYTHON = pathlib.Path("/usr/bin/python3")
 GUEST = ROOT / "guest"
 PROGRAMS = GUEST / "workloads"
 TOOLS = (ROOT / "tools/cgroup/memcg_shrinker_maps.py",
+         ROOT / "tools/cgroup/memcg_reclaim.py",
          ROOT / "tools/cgroup/shrinker_map_cost.py",
          BUILD / "linux/tools/cgroup/memcg_shrinker.py")
 # Of the modules, what nothing here can want.

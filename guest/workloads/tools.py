@@ -22,10 +22,13 @@ def work(arguments):
     init.mount_groups()
     for group in (Group(f"g{number}") for number in range(int(arguments[1]))):
         group.run(look_up, group)
+    for name, value in (("idle", "6 active"), ("spared", "6")):
+        Group(name).write("memory.global_shrink_priority", value)
     return {
         "objects": OBJECTS,
         "maps": json.loads(init.told_by("memcg_shrinker_maps.py", "--json")),
         "table": init.told_by("memcg_shrinker_maps.py", "--sort", "memory").splitlines(),
+        "settings": json.loads(init.told_by("memcg_reclaim.py", "--json")),
         "shrinkers": init.told_by("memcg_shrinker.py").splitlines(),
     }
 

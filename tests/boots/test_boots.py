@@ -111,6 +111,10 @@ def tools_agree(result):
                f"the table of memcg_shrinker_maps.py lacks {path}")
         expect(any(line.endswith(path) for line in result["shrinkers"]),
                f"memcg_shrinker.py of the kernel lacks {path}")
+    found = [(group["path"], group["priority"], group["effective"])
+             for group in result["settings"]]
+    expect(found == [("/idle", "6 active", "12"), ("/spared", "6", "6")],
+           f"memcg_reclaim.py says {found}")
 
 
 # Objects of 1 KiB that a group and its mount bring at most. With maps in Rust, which

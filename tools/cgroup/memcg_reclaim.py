@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Lists memory cgroups with what is set for reclaim, and what came of it: priorities when the
+whole machine is short of memory (memory.global_shrink_priority), and page cache that outlives
+limits (memory.retain, memory.retain_pool).
+
+Lists those in which something is set; --all lists all others, too. Counters are those of a
+cgroup with all below it. Needs CONFIG_MEMCG_SHRINKER_RUST, and neither root nor debugfs.
+
+Exit status: 0; 1 if there is nothing to read; 2 for wrong options.
+"""
+
+import argparse
+import json
+import os
+import sys
+
+CGROUP_ROOTS = ("/sys/fs/cgroup", "/sys/fs/cgroup/memory")
+PAGE = os.sysconf("SC_PAGE_SIZE")
+PRIORITY = "memory.global_shrink_priority"
+UNSET = {"priority": "default", "retain": "0", "pool": "0"}
+FILES = {"priority": PRIORITY, "effective": PRIORITY + ".effective",
+         "retain": "memory.retain", "pool": "memory.retain_pool"}
+# In memory.stat, and what metrics say of them.
+EVENTS = {"gsp_skipped": "Times that reclaim passed over a cgroup for its priority",
+          "gsp_override": "Times that it was reclaimed from in spite of that"}
+PAGES = {"retain_kept": "kept in the pool when a limit evicted them",
+         "retain_hit": "taken from the pool and used again",
+         "retain_evicted": "evicted from the pool (counted there alone)",
+         "retain_refused_cap": "refused, as the pool was full",
+         "retain_refused_watermark": "refused, as too little memory was free",
+         "retain_refused_busy": "refused, as they were in use",
+         "retain_refused_slab": "refused, as too much of the limit is slab",
+         "retain_refused_unused": "refused, as the pool was of no use"}
+GAUGES = {"dying_memcgs": "Removed cgroups that something refers to",
+          "drained_bytes": "Bytes of statistics that these gave back"}
+COUNTERS = (*EVENTS, *PAGES, *GAUGES)
+
+
+class Failed(Exception):
+    """What keeps the program from doing its task, and what helps."""
+
+
+def cgroup_root():
+    """Where memory cgroups are mounted: version 2, or version 1 on its own."""
+    for root in CGROUP_ROOTS:
+        if (os.path.exists(os.path.join(root, "cgroup.controllers")) or
+                os.path.exists(os.path.join(root, "memory.usage_in_bytes"))):
+            return root
+    raise Failed("no memory cgroups are mounted at " + " or ".join(CGROUP_ROOTS)
+                 + "; use --cgroup-root")
+
+
+def read(path):
+    """What is in a file, or None: not each cgroup has each file, and cgroups go away."""
+    try:
+        with open(path, encoding="ascii") as file:
+            return file.read().strip()
+    except OSError:
+        return None
+
+
+def counters(text):
+    """Of memory.stat; version 1 has some of a cgroup alone, and those with all below it beside
+    them."""
+    lines = dict(line.split() for line in text.splitlines())
+    return {name: int(lines.get("total_" + name, lines.get(name, 0))) for name in COUNTERS}
+
+
+def settings(path):
+    """What is set in a cgroup; None if it has no such file, as the root."""
+    found = {name: read(os.path.join(path, file)) for name, file in FILES.items()}
+    return None if found["priority"] is None else found
+
+
+def is_set(found):
+    """Whether it was told anything."""
+    return any(found[name] not in (None, unset) for name, unset in UNSET.items())
+
+
+def text_path(path, root):
+    """As the hierarchy has it; names may be any bytes."""
+    relative = os.path.relpath(path, root)
+    return os.fsencode("/" if relative == "." else "/" + relative).decode(
+        "utf-8", "backslashreplace")
+
+
+def collect(root, everything):
+    """Those that are to be listed, parents first. To read counters makes the kernel add them up:
+    only those of them are read."""
+    if not os.path.isdir(root):
+        raise Failed(f"{root} is no directory")
+    groups, has_files = [], False
+    for path, _, _ in os.walk(root):
+        found = settings(path)
+        has_files |= found is not None
+        if found and (everything or is_set(found)):
+            stat = read(os.path.join(path, "memory.stat"))
+            if stat is not None:
+                groups.append({"path": text_path(path, root), **found, **counters(stat)})
+    if not has_files:
+        raise Failed(f"no cgroup in {root} has {PRIORITY}: the kernel needs "
+                     "CONFIG_MEMCG_SHRINKER_RUST, and a cgroup the memory controller")
+    return sorted(groups, key=lambda each: each["path"])
+
+
+def mib(pages):
+    """So that a little is not nothing."""
+    size = pages * PAGE / (1 << 20)
+    return f"{size:.1f}" if 0 < size < 10 else f"{size:.0f}"
+
+
+def printable(text):
+    """On a terminal: names of cgroups may hold what controls one."""
+    return "".join(each if each.isprintable() else f"\\x{ord(each):02x}" for each in text)
+
+
+def print_table(found):
+    """One line for each cgroup."""
+    columns = ("priority", "effective", "skipped", "override", "retain", "kept", "hit",
+               "evicted", "refused", "dying")
+    rows = [(*(each[name] or "-" for name in ("priority", "effective")),
+             *(str(each[name]) for name in EVENTS),
+             "pool" if each["pool"] == "1" else each["retain"] or "-",
+             *(mib(each["retain_" + name]) for name in ("kept", "hit", "evicted")),
+             mib(sum(each[name] for name in PAGES if "refused" in name)),
+             str(each["dying_memcgs"]), printable(each["path"])) for each in found]
+    widths = [max(len(row[at]) for row in (columns, *rows)) for at in range(len(columns))]
+    for row in ((*columns, "cgroup"), *rows):
+        print("  ".join([*(text.rjust(width) for text, width in zip(row, widths)), row[-1]]))
+    print("kept, hit, evicted and refused: MiB of page cache, since the cgroup was made")
+
+
+def escaped(text):
+    """As the value of a label."""
+    return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+
+
+def family(name, kind, about, samples):
+    """Lines of one metric; nothing if there are no samples."""
+    lines = [f"# HELP {name} {about}; with all below it.", f"# TYPE {name} {kind}"]
+    for labels, number in samples:
+        text = ",".join(f'{key}="{escaped(value)}"' for key, value in labels.items())
+        lines.append(f"{name}{{{text}}} {number}")
+    return lines if samples else []
+
+
+def print_metrics(found):
+    """For the textfile collector of node_exporter."""
+    lines = family("memcg_global_shrink_priority_effective", "gauge",
+                   "The priority at which reclaim of the machine begins with a cgroup",
+                   [({"cgroup": each["path"]}, each["effective"]) for each in found
+                    if each["effective"]])
+    for name, about in EVENTS.items():
+        lines += family(f"memcg_{name}_total", "counter", about,
+                        [({"cgroup": each["path"]}, each[name]) for each in found])
+    lines += family("memcg_retain_pages_total", "counter",
+                    "Pages of page cache that " + "; ".join(
+                        f"{name[len('retain_'):]}: {about}" for name, about in PAGES.items()),
+                    [({"cgroup": each["path"], "event": name[len("retain_"):]}, each[name])
+                     for each in found for name in PAGES])
+    for name, about in GAUGES.items():
+        lines += family(f"memcg_{name}", "gauge", about,
+                        [({"cgroup": each["path"]}, each[name]) for each in found])
+    print("\n".join(lines))
+
+
+def arguments():
+    """What was asked for."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="""Examples:
+  memcg_reclaim.py                      what is set where, and what came of it
+  memcg_reclaim.py --all --json         all cgroups, for other programs; retain_* are pages
+  memcg_reclaim.py --prometheus > memcg_reclaim.prom.new &&
+      mv memcg_reclaim.prom.new /var/lib/node_exporter/memcg_reclaim.prom""")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print a JSON list")
+    form.add_argument("--prometheus", action="store_true",
+                      help="print metrics, for the textfile collector of node_exporter")
+    parser.add_argument("--all", action="store_true",
+                        help="list cgroups in which nothing is set, too")
+    parser.add_argument("--cgroup-root", metavar="DIR",
+                        help="where memory cgroups are mounted")
+    return parser.parse_args()
+
+
+def main():
+    """Runs the program."""
+    options = arguments()
+    try:
+        found = collect(options.cgroup_root or cgroup_root(), options.all)
+    except Failed as error:
+        sys.exit(f"memcg_reclaim: {error}")
+    # Metrics are in it, whatever the locale is.
+    sys.stdout.reconfigure(encoding="utf-8")
+    try:
+        if options.json:
+            json.dump(found, sys.stdout, indent=1)
+            print()
+        elif options.prometheus:
+            print_metrics(found)
+        else:
+            print_table(found)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read it has seen enough.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+if __name__ == "__main__":
+    main()
