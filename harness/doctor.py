@@ -15,12 +15,14 @@ import shlex
 import subprocess
 import tempfile
 
-from harness import common, kconfig
+from harness import common, kconfig, tools
 from harness.common import BUILD, ROOT, BenchError
 
 TREE = BUILD / "linux"
 OPTION, RUST = "MEMCG_SHRINKER_RUST", "RUST"
-VERSION = re.compile(r"\d+(?:\.\d+)+")
+VERSION = re.compile(r"(\d+(?:\.\d+)+)")
+# What bindgen says when it reads the kernel's header for that.
+LIBCLANG = re.compile(r"clang version (\d+(?:\.\d+)+)")
 # Before that it knows no --lang_exclude, which Rust needs.
 PAHOLE = "1.24"
 ARCHES = {"x86_64": "x86", "aarch64": "arm64"}
@@ -36,7 +38,7 @@ MENDS = {
     "GCC_PLUGIN_RANDSTRUCT": RANDSTRUCT,
     "RANDSTRUCT": RANDSTRUCT,
     "DEBUG_INFO_BTF": "-d LTO_CLANG_FULL -d LTO_CLANG_THIN -d LTO_CLANG_THIN_DIST -e LTO_NONE "
-                      "and pahole 1.24 or later, or -d DEBUG_INFO_BTF",
+                      f"and pahole {PAHOLE} or later, or -d DEBUG_INFO_BTF",
     "CFI": "-d CFI, or a later clang and rustc on x86_64 and arm64",
     "KASAN": "clang (LLVM=1), or -d KASAN",
     "KASAN_SW_TAGS": "a later rustc, or -d KASAN_SW_TAGS -e KASAN_GENERIC",
@@ -78,14 +80,14 @@ def minimum(tool, arch):
                   env={"ARCH": arch, "SRCARCH": arch}).strip()
 
 
-def examine_tool(name, command, wanted, mend):
+def examine_tool(name, command, wanted, mend, pattern=VERSION):
     """One that has to be there, of this version or later."""
     said = output(*command)
-    version = VERSION.search(said) if said else None
+    version = pattern.search(said) if said else None
     if not version:
         return Finding(f"{name}: {shlex.join(map(str, command))} does not run", False, mend)
-    return Finding(f"{name} {version[0]}, {wanted} or later is needed",
-                   version_tuple(version[0]) >= version_tuple(wanted), mend)
+    return Finding(f"{name} {version[1]}, {wanted} or later is needed",
+                   version_tuple(version[1]) >= version_tuple(wanted), mend)
 
 
 def examine_library(rustc, given):
@@ -97,17 +99,6 @@ def examine_library(rustc, given):
         pathlib.Path(sysroot.strip()) / "lib/rustlib/src/rust/library"
     yield Finding(f"library source of rustc: {where}", (where / "core/src/lib.rs").is_file(),
                   "make deps, rustup component add rust-src, or apt install rust-src")
-
-
-def examine_libclang(bindgen, arch):
-    """What bindgen reads C with."""
-    said = output(bindgen, TREE / "scripts/rust_is_available_bindgen_libclang.h")
-    version = re.search(r"clang version (\d+(?:\.\d+)+)", said or "")
-    wanted = minimum("llvm", arch)
-    return Finding(f"libclang {version[1] if version else '(bindgen finds none)'}, {wanted} "
-                   "or later is needed",
-                   bool(version) and version_tuple(version[1]) >= version_tuple(wanted),
-                   "make deps, or set LIBCLANG_PATH to that of a later LLVM")
 
 
 def llvm_tool(name, llvm):
@@ -124,7 +115,10 @@ def examine_tools(variables):
     yield from examine_library(rustc, variables.get("RUST_LIB_SRC"))
     yield examine_tool("bindgen", (bindgen, "--version"), minimum("bindgen", arch),
                        "make deps, or cargo install --locked bindgen-cli")
-    yield examine_libclang(bindgen, arch)
+    yield examine_tool("libclang",
+                       (bindgen, TREE / "scripts/rust_is_available_bindgen_libclang.h"),
+                       minimum("llvm", arch),
+                       "make deps, or set LIBCLANG_PATH to that of a later LLVM", LIBCLANG)
     if "LLVM" in variables:
         for name in ("clang", "ld.lld"):
             yield examine_tool(name, (llvm_tool(name, variables["LLVM"]), "--version"),
@@ -190,11 +184,8 @@ def read_configuration(path):
 
 def make_variables(text):
     """What make is given, for the compiler and the architecture of this configuration."""
-    said = subprocess.run([ROOT / "scripts/toolchain"], capture_output=True, text=True,
-                          check=False)
-    if said.returncode:
-        raise BenchError(f"there are no tools to build with:\n{said.stderr.strip()}")
-    variables = dict(word.split("=", 1) for word in shlex.split(said.stdout))
+    said = tools.run([ROOT / "scripts/toolchain"], "there are no tools to build with")
+    variables = dict(word.split("=", 1) for word in shlex.split(said))
     if kconfig.values(text).get("CC_IS_GCC") == "y":
         for name in ("LLVM", "CC"):
             variables.pop(name, None)

@@ -17,7 +17,8 @@ from harness.initramfs import write_archive
 PYTHON = pathlib.Path("/usr/bin/python3")
 GUEST = ROOT / "guest"
 PROGRAMS = GUEST / "workloads"
-TOOLS = (ROOT / "tools/cgroup/memcg_shrinker_maps.py",
+TOOLS = (ROOT / "tools/cgroup/memcg_common.py",
+         ROOT / "tools/cgroup/memcg_shrinker_maps.py",
          ROOT / "tools/cgroup/memcg_reclaim.py",
          ROOT / "tools/cgroup/shrinker_map_cost.py",
          BUILD / "linux/tools/cgroup/memcg_shrinker.py")

@@ -83,6 +83,7 @@ ONLY = {
     "tests/tools/": ("tools-check",),
     "tests/torture/": ("torture", "sanitize"),
     "tests/zombies/": ("zombies", "tools-check"),
+    "tools/cgroup/memcg_common.py": ("tools-check", "boots", "zombies"),
     "tools/cgroup/memcg_reclaim.py": ("tools-check", "boots", "zombies"),
     "tools/cgroup/zombies/": ("tools-check", "zombies"),
 }

@@ -37,7 +37,8 @@ def drgn_files():
 def disks(kernel):
     """The root, with the kernel's debug information; swap; and one to write to."""
     files = {**python_guest.contents("zombies.py"), **drgn_files()}
-    files[pathlib.Path("/tools/memcg_zombies.py")] = TOOLS / "memcg_zombies.py"
+    for name in ("memcg_common.py", "memcg_zombies.py"):
+        files[pathlib.Path("/tools", name)] = TOOLS / name
     files.update((pathlib.Path("/tools/zombies") / path.name, path)
                  for path in (TOOLS / "zombies").glob("*.py"))
     files[pathlib.Path("/vmlinux")] = kernel.vmlinux

@@ -15,7 +15,8 @@ import json
 import os
 import sys
 
-CGROUP_ROOTS = ("/sys/fs/cgroup", "/sys/fs/cgroup/memory")
+from memcg_common import Failed, cgroup_root, family, printable, show
+
 PAGE = os.sysconf("SC_PAGE_SIZE")
 PRIORITY = "memory.global_shrink_priority"
 UNSET = {"priority": "default", "retain": "0", "pool": "0"}
@@ -35,20 +36,6 @@ PAGES = {"retain_kept": "kept in the pool when a limit evicted them",
 GAUGES = {"dying_memcgs": "Removed cgroups that something refers to",
           "drained_bytes": "Bytes of statistics that these gave back"}
 COUNTERS = (*EVENTS, *PAGES, *GAUGES)
-
-
-class Failed(Exception):
-    """What keeps the program from doing its task, and what helps."""
-
-
-def cgroup_root():
-    """Where memory cgroups are mounted: version 2, or version 1 on its own."""
-    for root in CGROUP_ROOTS:
-        if (os.path.exists(os.path.join(root, "cgroup.controllers")) or
-                os.path.exists(os.path.join(root, "memory.usage_in_bytes"))):
-            return root
-    raise Failed("no memory cgroups are mounted at " + " or ".join(CGROUP_ROOTS)
-                 + "; use --cgroup-root")
 
 
 def read(path):
@@ -110,12 +97,7 @@ def mib(pages):
     return f"{size:.1f}" if 0 < size < 10 else f"{size:.0f}"
 
 
-def printable(text):
-    """On a terminal: names of cgroups may hold what controls one."""
-    return "".join(each if each.isprintable() else f"\\x{ord(each):02x}" for each in text)
-
-
-def print_table(found):
+def as_table(found):
     """One line for each cgroup."""
     columns = ("priority", "effective", "skipped", "override", "retain", "kept", "hit",
                "evicted", "refused", "dying")
@@ -126,43 +108,34 @@ def print_table(found):
              mib(sum(each[name] for name in PAGES if "refused" in name)),
              str(each["dying_memcgs"]), printable(each["path"])) for each in found]
     widths = [max(len(row[at]) for row in (columns, *rows)) for at in range(len(columns))]
-    for row in ((*columns, "cgroup"), *rows):
-        print("  ".join([*(text.rjust(width) for text, width in zip(row, widths)), row[-1]]))
-    print("kept, hit, evicted and refused: MiB of page cache, since the cgroup was made")
+    lines = ["  ".join([*(text.rjust(width) for text, width in zip(row, widths)), row[-1]])
+             for row in ((*columns, "cgroup"), *rows)]
+    return "\n".join(
+        [*lines, "kept, hit, evicted and refused: MiB of page cache, since the cgroup was made"])
 
 
-def escaped(text):
-    """As the value of a label."""
-    return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
-
-
-def family(name, kind, about, samples):
-    """Lines of one metric; nothing if there are no samples."""
-    lines = [f"# HELP {name} {about}; with all below it.", f"# TYPE {name} {kind}"]
-    for labels, number in samples:
-        text = ",".join(f'{key}="{escaped(value)}"' for key, value in labels.items())
-        lines.append(f"{name}{{{text}}} {number}")
-    return lines if samples else []
-
-
-def print_metrics(found):
-    """For the textfile collector of node_exporter."""
-    lines = family("memcg_global_shrink_priority_effective", "gauge",
-                   "The priority at which reclaim of the machine begins with a cgroup",
-                   [({"cgroup": each["path"]}, each["effective"]) for each in found
-                    if each["effective"]])
+def metrics(found):
+    """Name, kind, what it is, and samples of each."""
+    yield ("memcg_global_shrink_priority_effective", "gauge",
+           "The priority at which reclaim of the machine begins with a cgroup",
+           [((("cgroup", each["path"]),), each["effective"]) for each in found
+            if each["effective"]])
     for name, about in EVENTS.items():
-        lines += family(f"memcg_{name}_total", "counter", about,
-                        [({"cgroup": each["path"]}, each[name]) for each in found])
-    lines += family("memcg_retain_pages_total", "counter",
-                    "Pages of page cache that " + "; ".join(
-                        f"{name[len('retain_'):]}: {about}" for name, about in PAGES.items()),
-                    [({"cgroup": each["path"], "event": name[len("retain_"):]}, each[name])
-                     for each in found for name in PAGES])
+        yield (f"memcg_{name}_total", "counter", about,
+               [((("cgroup", each["path"]),), each[name]) for each in found])
+    yield ("memcg_retain_pages_total", "counter", "Pages of page cache that " + "; ".join(
+        f"{name[len('retain_'):]}: {about}" for name, about in PAGES.items()),
+           [((("cgroup", each["path"]), ("event", name[len("retain_"):])), each[name])
+            for each in found for name in PAGES])
     for name, about in GAUGES.items():
-        lines += family(f"memcg_{name}", "gauge", about,
-                        [({"cgroup": each["path"]}, each[name]) for each in found])
-    print("\n".join(lines))
+        yield (f"memcg_{name}", "gauge", about,
+               [((("cgroup", each["path"]),), each[name]) for each in found])
+
+
+def as_prometheus(found):
+    """For the textfile collector of node_exporter."""
+    return "\n".join(line for name, kind, about, samples in metrics(found) if samples
+                     for line in family(name, kind, f"{about}; with all below it.", samples))
 
 
 def arguments():
@@ -194,18 +167,10 @@ def main():
         sys.exit(f"memcg_reclaim: {error}")
     # Metrics are in it, whatever the locale is.
     sys.stdout.reconfigure(encoding="utf-8")
-    try:
-        if options.json:
-            json.dump(found, sys.stdout, indent=1)
-            print()
-        elif options.prometheus:
-            print_metrics(found)
-        else:
-            print_table(found)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # Whoever read it has seen enough.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if options.json:
+        show(json.dumps(found, indent=1))
+    else:
+        show(as_prometheus(found) if options.prometheus else as_table(found))
 
 
 if __name__ == "__main__":

@@ -13,21 +13,7 @@ import json
 import os
 import sys
 
-CGROUP_ROOTS = ("/sys/fs/cgroup", "/sys/fs/cgroup/memory")
-
-
-class Failed(Exception):
-    """What keeps the program from doing its task, and what helps."""
-
-
-def cgroup_root():
-    """Where memory cgroups are mounted: version 2, or version 1 on its own."""
-    for root in CGROUP_ROOTS:
-        if (os.path.exists(os.path.join(root, "cgroup.controllers")) or
-                os.path.exists(os.path.join(root, "memory.usage_in_bytes"))):
-            return root
-    raise Failed("no memory cgroups are mounted at " + " or ".join(CGROUP_ROOTS)
-                 + "; use --cgroup-root")
+from memcg_common import Failed, cgroup_root
 
 
 def cgroup_paths(root):

@@ -30,6 +30,7 @@ import time
 # Run by drgn itself, a script is not where its modules are looked for.
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 
+import memcg_common
 from zombies import report
 
 try:
@@ -136,11 +137,7 @@ def main():
     except kernel.Failed as error:
         print(f"memcg_zombies: {error}", file=sys.stderr)
         sys.exit(error.status)
-    try:
-        print(text, flush=True)
-    except BrokenPipeError:
-        # Whoever read it has seen enough.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    memcg_common.show(text)
 
 
 if __name__ == "__main__":

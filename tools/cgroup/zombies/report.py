@@ -4,6 +4,8 @@
 import collections
 import json
 
+from memcg_common import family, printable
+
 from .found import REASONS, UNEXPLAINED
 
 PREFIX = "memcg_zombies"
@@ -124,11 +126,6 @@ def hold_line(hold):
     return f"{hold.reason}: {hold.what}" + (f"; {who}" if who else "")
 
 
-def printable(text):
-    """A cgroup can have any name, also one that would move the cursor."""
-    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
-
-
 def group_lines(group):
     flags = "".join((" (path in use again)" if group.path_in_use else "",
                      " (controller disabled)" if group.cgroup_lives else ""))
@@ -186,24 +183,6 @@ def as_table(scan, top=0):
 
 # ---- Prometheus
 
-def escaped(text):
-    """As the value of a label."""
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-
-
-def sample(name, labels, value):
-    shown = ",".join(f'{key}="{escaped(str(text))}"' for key, text in labels)
-    return f"{PREFIX}{name}{{{shown}}} {value}" if labels else f"{PREFIX}{name} {value}"
-
-
-def family(name, about, samples):
-    """The lines of one metric: all of them are gauges."""
-    yield f"# HELP {PREFIX}{name} {about}"
-    yield f"# TYPE {PREFIX}{name} gauge"
-    for labels, value in samples:
-        yield sample(name, labels, value)
-
-
 def metrics(scan, each_group):
     total, reasons = totals(scan), summary(scan)
     yield "", "Removed memory cgroups that are not freed.", [((), total["groups"])]
@@ -233,4 +212,4 @@ def metrics(scan, each_group):
 def as_prometheus(scan, each_group=False):
     """`each_group` adds a time series for each group, of which there may be any number."""
     return "\n".join(line for name, about, samples in metrics(scan, each_group)
-                     for line in family(name, about, samples))
+                     for line in family(PREFIX + name, "gauge", about, samples))
