@@ -58,19 +58,35 @@ def mapped_together(_options):
 
 
 def written(_options):
-    """What is written to it gets to the disk, through write(2) and through a mapping."""
-    _pool, group, path = retained()
+    """What is written to it gets to the disk, through write(2) and through a mapping; also what
+    is read before it is there, if a process of the pool writes, which is not charged for it."""
+    pool, group, path = retained()
     group.run(write_pages, path, 1)
     expect_version(path, 1)
     group.run(read_file, path, 1)
     group.run(write_mapped, path, 2)
     expect_version(path, 2)
+    drop_caches()
+    # Of small folios nothing but the flag says that they are dirty.
+    group.run(read_in_pages, path, 2)
+    part = 4 * MIB      # for which nobody begins to write back
+    pool.run(write_pages, path, 3, part)
+    group.run(read_file, path, 3, part)
+    expect_version(path, 3, part)
 
 
-def write_pages(_hears, path, version):
+def write_pages(_hears, path, version, size=SIZE):
     with open(path, "r+b", buffering=0) as file:
-        for at in range(0, SIZE, MIB):
+        for at in range(0, size, MIB):
             file.write(content(at, version))
+
+
+def read_in_pages(_hears, path, version):
+    """So that each folio is a page, where there are larger ones."""
+    with open(path, "rb", buffering=0) as file:
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
+        for at in range(0, SIZE, MIB):
+            check(file.read(MIB) == content(at, version), f"{path} has something else at {at}")
 
 
 def write_mapped(_hears, path, version):
@@ -79,10 +95,10 @@ def write_mapped(_hears, path, version):
             area[at:at + 16] = content(at, version, PAGE)[:16]
 
 
-def expect_version(path, version):
+def expect_version(path, version, size=SIZE):
     """On the disk."""
     drop_caches()
-    Process(None, read_file, (path, version)).result()
+    Process(None, read_file, (path, version, size)).result()
 
 
 def cut(_options):
