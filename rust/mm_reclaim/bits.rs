@@ -4,7 +4,6 @@
 
 use kernel::sync::atomic::{
     Atomic,
-    Full,
     Relaxed, //
 };
 
@@ -42,13 +41,13 @@ impl AtomicBits {
     /// Sets `bit`, and returns whether it was set before. Fully ordered.
     #[inline]
     pub(crate) fn set(&self, bit: u32) -> bool {
-        Bits(self.0.fetch_or(Bits::mask(bit), Full)).contains(bit)
+        self.0.test_and_set_bit(bit)
     }
 
     /// Clears `bit`, and returns whether it was set before. Fully ordered.
     #[inline]
     pub(crate) fn clear(&self, bit: u32) -> bool {
-        Bits(self.0.fetch_andnot(Bits::mask(bit), Full)).contains(bit)
+        self.0.test_and_clear_bit(bit)
     }
 }
 

@@ -28,7 +28,7 @@ TIMEOUT = 120
 # The code as it is may take long on a slow machine.
 LONG_TIMEOUT = 1200
 # What QUICK=1 runs: one for each of the protocols.
-PROTOCOLS = ('bits-relaxed', 'settle-recheck', 'install-by-store', 'table-freed-at-once',
+PROTOCOLS = ('set-without-barrier', 'settle-recheck', 'install-by-store', 'table-freed-at-once',
              'deferred-recheck', 'unlist-recheck', 'lookup-again', 'excess-mark-exchange')
 CODE = 'the code as it is'
 

@@ -225,17 +225,7 @@ impl<T: AtomicType> Atomic<T> {
         self.decode(old)
     }
 
-    /// Sets bits of the value, and returns what it was.
-    pub fn fetch_or<O: Ordering>(&self, bits: T, ordering: O) -> T {
-        self.update(|old| old | bits.to_word(), ordering)
-    }
-
-    /// Clears bits of the value, and returns what it was.
-    pub fn fetch_andnot<O: Ordering>(&self, bits: T, ordering: O) -> T {
-        self.update(|old| old & !bits.to_word(), ordering)
-    }
-
-    /// Replaces the value by what `f` makes of it, in one step.
+    /// Replaces the value by what `f` makes of it, in one step, and returns what it was.
     fn update<O: Ordering>(&self, f: impl Fn(usize) -> usize, _: O) -> T {
         let new = |old: T| T::from_word(f(old.to_word()));
         let Some(object) = model::object(self.address(), &self.object, false) else {
@@ -257,6 +247,22 @@ impl<T: AtomicType> Atomic<T> {
     /// Adds to the value.
     pub fn add(&self, nr: T, ordering: Relaxed) {
         self.fetch_add(nr, ordering);
+    }
+}
+
+impl Atomic<usize> {
+    /// Sets a bit, and returns whether it was set before.
+    pub fn test_and_set_bit(&self, nr: u32) -> bool {
+        let mask = 1usize.wrapping_shl(nr);
+
+        self.update(|old| old | mask, Full) & mask != 0
+    }
+
+    /// Clears a bit, and returns whether it was set before.
+    pub fn test_and_clear_bit(&self, nr: u32) -> bool {
+        let mask = 1usize.wrapping_shl(nr);
+
+        self.update(|old| old & !mask, Full) & mask != 0
     }
 }
 
