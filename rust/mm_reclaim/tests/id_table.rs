@@ -2,7 +2,6 @@
 
 //! Shrinker ids.
 
-use core::ptr::NonNull;
 use kernel::{
     alloc::flags::GFP_KERNEL,
     prelude::*,
@@ -36,11 +35,8 @@ static OBJECTS: [u32; LIMIT as usize] = {
     objects
 };
 
-fn lend(nr: u32) -> Result<RcuFreed<u32>> {
-    let object = OBJECTS.get(nr as usize).ok_or(EINVAL)?;
-
-    // SAFETY: A static object is valid for ever.
-    Ok(unsafe { RcuFreed::new(NonNull::from(object)) })
+pub(super) fn lend(nr: u32) -> Result<RcuFreed<u32>> {
+    Ok(OBJECTS.get(nr as usize).ok_or(EINVAL)?.into())
 }
 
 fn insert(table: &mut IdTable<u32>, nr: u32) -> Result<ShrinkerId> {

@@ -38,6 +38,14 @@ impl<T> RcuFreed<T> {
     }
 }
 
+impl<T> From<&'static T> for RcuFreed<T> {
+    /// Makes the promise for what is never freed.
+    fn from(object: &'static T) -> Self {
+        // INVARIANT: What is static stays valid for ever.
+        Self(NonNull::from(object))
+    }
+}
+
 /// A pointer to an object that C code owns, read under RCU.
 ///
 /// Where Rust code owns the object, an [`RcuSlot`](super::RcuSlot) frees it, too.
@@ -49,14 +57,12 @@ impl<T> RcuFreed<T> {
 /// # Examples
 ///
 /// ```
-/// use core::ptr::NonNull;
-/// use kernel::sync::rcu::{self, RcuFreed, RcuRef};
+/// use kernel::sync::rcu::{self, RcuRef};
 ///
 /// static SLOW: u32 = 10;
 /// static SPEED: RcuRef<u32> = RcuRef::new();
 ///
-/// // SAFETY: What is static stays valid for ever.
-/// SPEED.set(Some(unsafe { RcuFreed::new(NonNull::from(&SLOW)) }));
+/// SPEED.set(Some((&SLOW).into()));
 /// assert_eq!(SPEED.get(&rcu::read_lock()), Some(&10));
 ///
 /// SPEED.set(None);
