@@ -47,13 +47,71 @@ pub(crate) struct Entry {
     pub(crate) unit: ARef<SharedUnit>,
 }
 
+/// Room for the entries of a table.
+enum Room {
+    /// For one, in the table itself: that is all of it for most memcgs, where there is one node.
+    One(Option<Entry>),
+    /// For as many as were asked for.
+    Many(KVVec<Entry>),
+}
+
+impl Room {
+    fn with_capacity(capacity: usize, flags: Flags) -> Result<Self, AllocError> {
+        if capacity <= 1 {
+            return Ok(Self::One(None));
+        }
+        Ok(Self::Many(sys::vec_with_capacity(capacity, flags)?))
+    }
+
+    /// Returns how many entries have room beside the table.
+    fn nr_beside(&self) -> usize {
+        match self {
+            Self::One(_) => 0,
+            Self::Many(entries) => entries.capacity(),
+        }
+    }
+
+    #[inline]
+    fn entries(&self) -> &[Entry] {
+        match self {
+            Self::One(entry) => entry.as_slice(),
+            Self::Many(entries) => entries,
+        }
+    }
+
+    #[inline]
+    fn get(&self, key: Key) -> Option<&Entry> {
+        match self {
+            // Not as a slice: what most memcgs have takes a look at the pointer and the key.
+            Self::One(entry) => entry.as_ref().filter(|e| e.key == key),
+            Self::Many(entries) => match entries.first()? {
+                first if first.key == key => Some(first),
+                _ => entries
+                    .binary_search_by_key(&key.rank(), |e| e.key.rank())
+                    .ok()
+                    .and_then(|at| entries.get(at)),
+            },
+        }
+    }
+
+    /// Fails if there is no room left.
+    fn push(&mut self, entry: Entry) -> Result {
+        match self {
+            Self::One(room @ None) => *room = Some(entry),
+            Self::One(Some(_)) => return Err(ENOMEM),
+            Self::Many(entries) => entries.push_within_capacity(entry).map_err(|_| ENOMEM)?,
+        }
+        Ok(())
+    }
+}
+
 /// The installed units of a memcg. Never changes once it is published.
 ///
 /// # Invariants
 ///
 /// Entries are sorted by key, and no two have the same one.
 pub(crate) struct Table {
-    entries: KVVec<Entry>,
+    room: Room,
 }
 
 impl Drop for Table {
@@ -71,7 +129,7 @@ impl Table {
     pub(crate) fn with_capacity(capacity: usize, flags: Flags) -> Result<Self, AllocError> {
         // INVARIANT: There are no entries.
         let table = Self {
-            entries: sys::vec_with_capacity(capacity, flags)?,
+            room: Room::with_capacity(capacity, flags)?,
         };
         sys::count(Stat::Tables, 1);
         sys::count(Stat::TableBytes, table.bytes());
@@ -79,32 +137,34 @@ impl Table {
     }
 
     fn bytes(&self) -> isize {
-        let entries = self.entries.capacity().saturating_mul(size_of::<Entry>());
+        let beside = self.room.nr_beside().saturating_mul(size_of::<Entry>());
 
-        entries.saturating_add(size_of::<RcuBox<Self>>()) as isize
+        beside.saturating_add(size_of::<RcuBox<Self>>()) as isize
     }
 
     /// Returns the entries, sorted.
+    #[inline]
     pub(crate) fn entries(&self) -> &[Entry] {
-        &self.entries
+        self.room.entries()
     }
 
     /// Returns the unit at `key`.
+    #[inline]
     pub(crate) fn get(&self, key: Key) -> Option<&Unit> {
-        let at = self
-            .entries
-            .binary_search_by_key(&key.rank(), |e| e.key.rank())
-            .ok()?;
-
-        self.entries.get(at).map(|e| &**e.unit)
+        self.room.get(key).map(|e| &**e.unit)
     }
 
     /// The units of `node` from index `start` on, with their indices.
     pub(crate) fn on_node(&self, node: Node, start: u32) -> impl Iterator<Item = (u32, &Unit)> {
         let start = Key { node, index: start }.rank();
-        let at = self.entries.partition_point(|e| e.key.rank() < start);
+        let entries = self.entries();
+        // Mostly the first one, which needs no search.
+        let at = match entries.first() {
+            Some(first) if first.key.rank() >= start => 0,
+            _ => entries.partition_point(|e| e.key.rank() < start),
+        };
 
-        self.entries
+        entries
             .get(at..)
             .unwrap_or_default()
             .iter()
@@ -134,8 +194,6 @@ impl Table {
     }
 
     fn push(&mut self, entry: &Entry) -> Result {
-        self.entries
-            .push_within_capacity(entry.clone())
-            .map_err(|_| ENOMEM)
+        self.room.push(entry.clone())
     }
 }
