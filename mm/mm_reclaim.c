@@ -31,6 +31,30 @@ int next_shrinker_node(int nid)
 }
 
 /**
+ * set_shrinker_bit - note that a memcg has an object of a shrinker
+ * @memcg: the memcg; NULL stands for the root
+ * @nid: the node on which the object is
+ * @shrinker_id: the id of the shrinker; nothing is done if it is negative
+ *
+ * The caller has made the object visible to count_objects() before.
+ *
+ * Context: RCU read-side critical section, such as that of the lock of a list_lru;
+ * interrupts may be off.
+ */
+void set_shrinker_bit(struct mem_cgroup *memcg, int nid, int shrinker_id)
+{
+	if (shrinker_id < 0)
+		return;
+
+	/*
+	 * Orders the object before the bit in the unit is read. Pairs with the barrier in
+	 * MapOnNode::clear(). In Rust it would be a call.
+	 */
+	smp_mb();
+	set_shrinker_bit_after_mb(memcg, nid, shrinker_id);
+}
+
+/**
  * shrinker_home_node - the node that stands for those without units
  *
  * Deferred work of shrinkers that are not SHRINKER_NUMA_AWARE belongs to no node.

@@ -329,6 +329,8 @@ long xchg_nr_deferred_memcg(int nid, struct shrinker *shrinker,
 			    struct mem_cgroup *memcg);
 long add_nr_deferred_memcg(long nr, int nid, struct shrinker *shrinker,
 			   struct mem_cgroup *memcg);
+/* What set_shrinker_bit() does after a full barrier. */
+void set_shrinker_bit_after_mb(struct mem_cgroup *memcg, int nid, int shrinker_id);
 
 unsigned long __shrink_slab_memcg(gfp_t gfp_mask, int nid,
 				  struct mem_cgroup *memcg, int priority);

@@ -18,7 +18,10 @@ use kernel::{
     },
     error::from_result,
     prelude::*,
-    sync::rcu::RcuFreed, //
+    sync::rcu::{
+        Guard,
+        RcuFreed, //
+    }, //
 };
 
 use crate::{
@@ -168,16 +171,18 @@ pub(crate) unsafe extern "C" fn free_shrinker_info(memcg: *mut mem_cgroup) {
     lifecycle::offline(unsafe { MemCgroup::from_raw(memcg) });
 }
 
-/// Notes that a memcg has an object of a shrinker on a node, after the object was made visible to
+/// Does the work of `set_shrinker_bit()`, which notes that a memcg has an object of a shrinker on a
+/// node. A full barrier of the caller orders it after the object was made visible to
 /// `count_objects`.
 ///
-/// Does not sleep; interrupts may be off.
+/// Does not sleep; interrupts may be off. Runs for each object that comes to an empty list.
 ///
 /// # Safety
 ///
-/// `memcg` must be null or valid, and `nid` a possible node.
+/// `memcg` must be null or valid, and `nid` a possible node. The caller must be in an RCU read-side
+/// critical section, such as that of the lock of a list_lru.
 #[export]
-pub(crate) unsafe extern "C" fn set_shrinker_bit(
+pub(crate) unsafe extern "C" fn set_shrinker_bit_after_mb(
     memcg: *mut mem_cgroup,
     nid: c_int,
     shrinker_id: c_int,
@@ -196,17 +201,31 @@ pub(crate) unsafe extern "C" fn set_shrinker_bit(
     let Some(group) = group else {
         return;
     };
-    // SAFETY: The node is a possible one.
-    let node = unsafe { Node::from_raw(nid) };
+    // SAFETY: The node is a possible one, and the caller holds RCU.
+    let (node, guard) = unsafe { (Node::from_raw(nid), Guard::assume_held()) };
 
+    if !group.map_on(node).set_after_mb(id, guard) {
+        set_without_unit(group, node, id);
+    }
+}
+
+/// Notes that a memcg has an object of a shrinker though it has no unit for that, and warns if this
+/// is a bug.
+#[cold]
+fn set_without_unit(memcg: &MemCgroup, node: Node, id: ShrinkerId) {
+    if memcg.map_on(node).set(id) {
+        return;
+    }
     // Without kernel memory accounting, list_lru.c has one list for all memcgs, and installs no
     // unit; no shrinker of the kernel's own has an id then. The root may have objects on a node
     // that is about to get memory, and gets all bits there in the end.
     let has_memory = || Node::with_memory().any(|other| other == node);
 
-    if !group.map_on(node).set(id) && !memcg::is_kmem_disabled() && has_memory() {
+    if !memcg::is_kmem_disabled() && has_memory() {
         // SAFETY: The memcg is valid.
-        unsafe { bindings::shrinker_warn_missing_unit(group.as_raw(), nid, shrinker_id) };
+        unsafe {
+            bindings::shrinker_warn_missing_unit(memcg.as_raw(), node.as_raw(), id.as_raw());
+        }
     }
 }
 

@@ -127,16 +127,23 @@ impl MemcgBitmap {
     }
 
     /// Sets the bit of `id`, and returns whether it was clear. Fully ordered in that case.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn set(&self, id: MemcgId) -> bool {
         let (word, offset) = (self.word(id), id.offset());
+        let limit = u32::from(id.0) / AtomicBits::LEN + 1;
 
+        if word.test(offset) {
+            return false;
+        }
         // Before the bit, which is set fully ordered: who must find the bit finds the limit, too.
-        self.raise_limit(u32::from(id.0) / AtomicBits::LEN + 1);
-        !word.test(offset) && !word.set(offset)
+        if self.limit.load(Relaxed) < limit {
+            self.raise_limit(limit);
+        }
+        !word.set(offset)
     }
 
-    #[inline]
+    #[cold]
+    #[inline(never)]
     fn raise_limit(&self, limit: u32) {
         let mut old = self.limit.load(Relaxed);
 

@@ -123,7 +123,7 @@ static void id_reuse_walker(struct race_thread *thread)
 	 * of the time, so it is cleared at once.
 	 */
 	while (!READ_ONCE(reuse->owned) && !race_failed(thread->race)) {
-		set_shrinker_bit(memcg, reuse->nid, reuse->id);
+		test_set_bit(memcg, reuse->nid, reuse->id);
 		race_jitter(thread);
 		test_walk(memcg, reuse->nid);
 		thread->hits[WALKS]++;
@@ -248,7 +248,7 @@ static void id_lookup_prepare(struct race *race)
 	struct id_lookup *lookup = race->priv;
 
 	id_lookup_release(lookup);
-	set_shrinker_bit(lookup->group->memcg, lookup->nid, lookup->id);
+	test_set_bit(lookup->group->memcg, lookup->nid, lookup->id);
 }
 
 /* Someone takes the id and sets the bit, as fast as can be. */
@@ -262,7 +262,7 @@ static void id_lookup_owner(struct race_thread *thread)
 	/* The walk has a longer way to go until it looks the id up. */
 	race_delay(thread, 2048);
 	ret = shrinker_id_alloc(lookup->shrinker);
-	set_shrinker_bit(memcg, lookup->nid, lookup->id);
+	test_set_bit(memcg, lookup->nid, lookup->id);
 	mutex_unlock(&shrinker_mutex);
 	race_expect(thread->race, ret == lookup->id, ret, lookup->id);
 	if (ret >= 0)
@@ -520,7 +520,7 @@ static void id_without_owner(struct kunit *test)
 	list_lru_destroy(&lru);
 	shrinker_free(shrinker);
 
-	set_shrinker_bit(group->memcg, nid, id);
+	test_set_bit(group->memcg, nid, id);
 	KUNIT_EXPECT_TRUE(test, shrinker_bit_is_set(group->memcg, nid, id));
 	KUNIT_EXPECT_TRUE(test, shrinker_summary_is_set(group->memcg, nid, id));
 	KUNIT_EXPECT_EQ(test, test_settle(group->memcg, nid), 0);

@@ -80,7 +80,7 @@ static void install_one(struct race_thread *thread)
 	for_each_node_state(nid, N_MEMORY) {
 		race_expect(thread->race,
 			    shrinker_unit_is_installed(memcg, nid, id), id, nid);
-		set_shrinker_bit(memcg, nid, id);
+		test_set_bit(memcg, nid, id);
 		add_nr_deferred_memcg(nr, nid, &shrinker, memcg);
 	}
 	in->added[in->rounds][thread->nr] = nr;

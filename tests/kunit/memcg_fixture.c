@@ -496,6 +496,13 @@ int test_fillers_until(struct kunit *test, int id)
 	} while (true);
 }
 
+/* As __list_lru_add() does, which has a spinlock for it. */
+void test_set_bit(struct mem_cgroup *memcg, int nid, int id)
+{
+	guard(rcu)();
+	set_shrinker_bit(memcg, nid, id);
+}
+
 /* What reclaim does for one group on one node when it is desperate. */
 unsigned long test_walk(struct mem_cgroup *memcg, int nid)
 {

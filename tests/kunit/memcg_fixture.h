@@ -98,6 +98,7 @@ test_shrinker_without_list(struct kunit *test, unsigned int flags,
 
 int test_fillers_until(struct kunit *test, int id);
 
+void test_set_bit(struct mem_cgroup *memcg, int nid, int id);
 unsigned long test_walk(struct mem_cgroup *memcg, int nid);
 unsigned long test_settle(struct mem_cgroup *memcg, int nid);
 

@@ -206,7 +206,7 @@ static struct shrinker *nodes_shrinker_new(struct kunit *test,
 /* Without seeks, half of the objects should be scanned at a time. */
 static void nodes_leave_work(struct shrinker *shrinker, int nid)
 {
-	set_shrinker_bit(shrinker->private_data, nid, shrinker->id);
+	test_set_bit(shrinker->private_data, nid, shrinker->id);
 	test_walk(shrinker->private_data, nid);
 }
 

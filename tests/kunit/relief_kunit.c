@@ -78,7 +78,7 @@ static struct relief *relief_new(struct kunit *test, struct test_group *group)
 			install_shrinker_unit(relief->memcg, shrinker->id,
 					      GFP_KERNEL),
 			0);
-	set_shrinker_bit(relief->memcg, first_memory_node, shrinker->id);
+	test_set_bit(relief->memcg, first_memory_node, shrinker->id);
 	return relief;
 }
 

@@ -360,7 +360,7 @@ static void set_clear_without_unit(struct kunit *test)
 
 	/* As if an object had come. */
 	kunit_warning_suppress(test) {
-		set_shrinker_bit(group->memcg, nid, id);
+		test_set_bit(group->memcg, nid, id);
 		KUNIT_EXPECT_EQ(test, KUNIT_SUPPRESSED_WARNING_COUNT(), 1);
 	}
 	ts->pretend = 1;

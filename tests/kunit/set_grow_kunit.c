@@ -99,7 +99,7 @@ static void set_grow_set(struct race_thread *thread, int i)
 	int id = set_grow_id(grow, i, offset);
 
 	set_bit(i * BITS_PER_LONG + offset, grow->bits);
-	set_shrinker_bit(memcg, grow->nid, id);
+	test_set_bit(memcg, grow->nid, id);
 	/* Nobody clears bits here, so it is there to stay. */
 	race_expect(thread->race, shrinker_bit_is_set(memcg, grow->nid, id),
 		    id, i);
@@ -343,7 +343,7 @@ static void set_grow_walk_grower(struct race_thread *thread)
 	thread->hits[REPLACED]++;
 	/* Nobody has the id: a walk that sees the bit clears it. */
 	if (!set_grow_is_between(grow, i))
-		set_shrinker_bit(memcg, grow->nid, id);
+		test_set_bit(memcg, grow->nid, id);
 	set_grow_defer(thread, i);
 	set_grow_toggle(thread);
 }

@@ -5,11 +5,16 @@
 //! The units are those of the [`Map`]; here are the words beside it that say on which node a walk
 //! has something to do, and the bit by which a walk of all memcgs finds this one.
 
-#[cfg(CONFIG_DEBUG_FS)]
-use kernel::sync::rcu::Guard;
-use kernel::sync::rcu::{
-    self,
-    RcuSlot, //
+use kernel::sync::{
+    barrier::{
+        smp_mb,
+        Full, //
+    },
+    rcu::{
+        self,
+        Guard,
+        RcuSlot, //
+    }, //
 };
 
 use super::Map;
@@ -128,30 +133,68 @@ impl<O: HasMap> MapOnNode<'_, O> {
     /// `id` though the map is open. Then the next walk asks all shrinkers whose ids have the same
     /// offset.
     pub(crate) fn set(&self, id: ShrinkerId) -> bool {
+        // ORDERING: The caller made an object visible before it, and after it the bit in the unit
+        // is read, and set only if it is clear. Pairs with the barrier in `clear`.
+        smp_mb(Full);
+
         let guard = rcu::read_lock();
-        let seen = self.table().read(&guard);
+        if self.set_after_mb(id, &guard) {
+            return true;
+        }
+        let is_closed = self.table().read(&guard).is_closed();
+        if !is_closed {
+            self.set_stray(id);
+        }
+        is_closed
+    }
 
-        let Some(unit) = seen.get().and_then(|table| table.get(self.key(id))) else {
-            if !seen.is_closed() {
-                self.set_stray(id);
-            }
-            return seen.is_closed();
+    /// Does what [`set`](Self::set) does where there is a unit, for who has executed a full barrier
+    /// after the object was made visible, and holds RCU. Returns false if there is none.
+    ///
+    /// For each object that comes to an empty list: most find all of it set, which takes no stack.
+    #[inline(always)]
+    pub(crate) fn set_after_mb(&self, id: ShrinkerId, guard: &Guard) -> bool {
+        let table = self.table().read(guard).get();
+
+        let Some(unit) = table.and_then(|table| table.get(self.key(id))) else {
+            return false;
         };
-
-        // ORDERING: Fully ordered. Before it, the caller made an object visible: pairs with the
-        // barrier in `clear`. After it, the summary is read: pairs with the one in `settle`.
-        unit.set(id.offset());
-        self.set_unit_summary(id.index() % AtomicBits::LEN);
+        if !(unit.bits().contains(id.offset()) && self.is_found(id)) {
+            Self::set_and_list(self.owner, self.node, unit, id, guard);
+        }
         true
     }
 
+    /// Returns whether walks find the unit of `id`. Orders nothing: who sets the bit in that gets to
+    /// the rest.
+    fn is_found(&self, id: ShrinkerId) -> bool {
+        self.is_pending(id)
+            && self
+                .owner
+                .listed_id()
+                .is_none_or(|memcg_id| self.owner.bitmap(self.node).contains(memcg_id))
+    }
+
+    /// Sets the bit in the unit, and in the summary, and lists the memcg.
+    ///
+    /// Not with `&self`, for which each caller would have to write a map to memory.
+    #[inline(never)]
+    fn set_and_list(owner: &O, node: Node, unit: &Unit, id: ShrinkerId, guard: &Guard) {
+        // ORDERING: Fully ordered before the summary is read: pairs with the barrier in `settle`.
+        unit.set(id.offset());
+        owner
+            .map_on(node)
+            .set_unit_summary(id.index() % AtomicBits::LEN, guard);
+    }
+
     /// Sets a bit of the summary, and lists the memcg.
-    fn set_unit_summary(&self, bit: u32) {
+    #[inline(always)]
+    fn set_unit_summary(&self, bit: u32, guard: &Guard) {
         if !self.node_summary.unit_summary.test(bit) {
             // ORDERING: Fully ordered before the bit of the memcg is read; pairs with `unlist_id`.
             self.node_summary.unit_summary.set(bit);
         }
-        self.list();
+        self.list(guard);
     }
 
     /// Returns whether the map says that there is nothing to shrink.
@@ -165,7 +208,8 @@ impl<O: HasMap> MapOnNode<'_, O> {
     /// The caller must then count once more, and [`set`](Self::set) the bit again if the shrinker
     /// is not empty any more. Does not sleep.
     pub(crate) fn clear(&self, id: ShrinkerId) {
-        // ORDERING: Fully ordered before the caller counts again; pairs with the barrier in `set`.
+        // ORDERING: Fully ordered before the caller counts again; pairs with the barrier in `set`,
+        // or in set_shrinker_bit().
         self.with_unit(id, |unit| unit.clear(id.offset()));
     }
 
@@ -177,10 +221,10 @@ impl<O: HasMap> MapOnNode<'_, O> {
 
         if !self.has_bits(bit) {
             // ORDERING: Fully ordered before the units are read again, which begins with the table
-            // because a unit may have been installed; pairs with the barrier in `set`.
+            // because a unit may have been installed; pairs with the barrier in `set_and_list`.
             self.node_summary.unit_summary.clear(bit);
             if self.has_bits(bit) {
-                self.set_unit_summary(bit);
+                self.set_unit_summary(bit, &rcu::read_lock());
             }
         }
     }
@@ -220,7 +264,7 @@ impl<O: HasMap> MapOnNode<'_, O> {
     pub(crate) fn set_stray(&self, id: ShrinkerId) {
         // ORDERING: As in `set_unit_summary`.
         self.node_summary.strays.set(id.offset());
-        self.list();
+        self.list(&rcu::read_lock());
     }
 
     /// Takes back for which offsets a walk must ask all shrinkers, and returns them. Whoever finds
@@ -278,7 +322,6 @@ impl<O: HasMap> MapOnNode<'_, O> {
     }
 
     /// Returns whether the summary says that the unit of `id` may have a bit set.
-    #[cfg(CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST)]
     pub(crate) fn is_pending(&self, id: ShrinkerId) -> bool {
         self.node_summary
             .unit_summary
@@ -303,15 +346,23 @@ impl<O: HasMap> MapOnNode<'_, O> {
     /// Lists the memcg. The caller has just made it not idle.
     ///
     /// Does not sleep; interrupts may be off.
-    pub(crate) fn list(&self) {
+    #[inline(always)]
+    pub(crate) fn list(&self, guard: &Guard) {
         if let Some(id) = self.owner.listed_id() {
             // ORDERING: Fully ordered before the map is read; pairs with `Map::close`, after which
             // `unlist` reads the bit.
-            if self.owner.bitmap(self.node).set(id) && self.owner.map().is_closed() {
+            if self.owner.bitmap(self.node).set(id) && self.table().read(guard).is_closed() {
                 // By now the memcg may have given its id back.
-                self.unlist_id(id);
+                Self::unlist_closed(self.owner, self.node, id);
             }
         }
+    }
+
+    /// Takes the memcg off the list again. Not with `&self`, as in `set_and_list`.
+    #[cold]
+    #[inline(never)]
+    fn unlist_closed(owner: &O, node: Node, id: MemcgId) {
+        owner.map_on(node).unlist_id(id);
     }
 
     /// Takes the memcg off the list if there is nothing to shrink any more. Does not sleep.
