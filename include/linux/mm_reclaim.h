@@ -329,6 +329,9 @@ long xchg_nr_deferred_memcg(int nid, struct shrinker *shrinker,
 			    struct mem_cgroup *memcg);
 long add_nr_deferred_memcg(long nr, int nid, struct shrinker *shrinker,
 			   struct mem_cgroup *memcg);
+/* Called where a memcg can be found by its id: before that, walks don't find it. */
+void shrinker_memcg_online(struct mem_cgroup *memcg);
+
 /* What set_shrinker_bit() does after a full barrier. */
 void set_shrinker_bit_after_mb(struct mem_cgroup *memcg, int nid, int shrinker_id);
 
@@ -482,6 +485,7 @@ enum shrinker_map_view {
 
 long shrinker_map_inspect(struct mem_cgroup *memcg, int nid, int shrinker_id, int what);
 bool shrinker_id_is_listed(int memcg_id, int nid);
+bool shrinker_id_is_found(int memcg_id);
 
 static inline bool shrinker_bit_is_set(struct mem_cgroup *memcg, int nid,
 				       int shrinker_id)
@@ -541,6 +545,10 @@ static inline gfp_t shrinker_unit_gfp_may_fail(gfp_t gfp)
 }
 
 static inline void set_shrinker_bits_root(struct shrinker *shrinker)
+{
+}
+
+static inline void shrinker_memcg_online(struct mem_cgroup *memcg)
 {
 }
 

@@ -135,7 +135,8 @@ pub(crate) unsafe extern "C" fn drain_dying_memcgs() {
     dying::drain::<MemCgroup>(|| unsafe { RemovedMemcg::take() });
 }
 
-/// Brings the maps of a memcg online. Returns 0 or `-ENOMEM`. May sleep.
+/// Brings the maps of a memcg online. Returns 0 or `-ENOMEM`. May sleep; the caller holds
+/// `cgroup_mutex`.
 ///
 /// # Safety
 ///
@@ -146,6 +147,19 @@ pub(crate) unsafe extern "C" fn alloc_shrinker_info(memcg: *mut mem_cgroup) -> c
     let memcg = unsafe { MemCgroup::from_raw(memcg) };
 
     from_result(|| lifecycle::online(memcg).map(|()| 0))
+}
+
+/// Lets walks find a memcg, after nothing else can keep it from coming online. Does not sleep.
+///
+/// # Safety
+///
+/// [`alloc_shrinker_info`] must have returned 0 for `memcg`, which must be valid until a grace
+/// period has passed after [`reparent_shrinker_deferred`], and keep its id until then.
+#[export]
+pub(crate) unsafe extern "C" fn shrinker_memcg_online(memcg: *mut mem_cgroup) {
+    // SAFETY: The memcg is valid, and as long as `publish_id` asks for: what takes it offline
+    // forgets its id.
+    unsafe { MemCgroup::from_raw(memcg).publish_id() };
 }
 
 /// Takes the maps of a memcg offline: hands its deferred work to its parent, and frees its units

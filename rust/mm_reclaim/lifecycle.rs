@@ -120,8 +120,8 @@ pub(crate) fn add_node(node: Node) -> Result {
 
 /// Brings a memcg online. May sleep. Returns `ENOMEM` if memory is short.
 ///
-/// Only the root, which can have deferred work of every shrinker, needs anything: the units for
-/// the shrinkers that were registered before it existed.
+/// Only the root, which can have deferred work of every shrinker, needs units: those for the
+/// shrinkers that were registered before it existed. Others will be found by their ids.
 pub(crate) fn online(memcg: &MemCgroup) -> Result {
     if memcg.is_root() {
         SHRINKERS
@@ -129,7 +129,7 @@ pub(crate) fn online(memcg: &MemCgroup) -> Result {
             .try_for_each(|id| install(memcg, id, GFP_KERNEL))?;
         SHRINKERS.iter().for_each(|id| mark(memcg, id));
     }
-    Ok(())
+    memcg.reserve_id(GFP_KERNEL)
 }
 
 /// Takes a memcg offline, after its objects were reparented: frees its units after a grace period,
@@ -173,4 +173,5 @@ fn hand_over(memcg: &MemCgroup, node: Node, id: ShrinkerId, mut nr: isize) -> is
     }
     // Nobody takes it.
     nr
+    memcg.forget_id();
 }

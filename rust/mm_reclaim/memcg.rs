@@ -26,7 +26,10 @@ use kernel::{
             Full,
             Relaxed, //
         },
-        rcu::Guard, //
+        rcu::{
+            Guard,
+            RcuFreed, //
+        }, //
     },
     time::msecs_to_jiffies,
     types::Opaque, //
@@ -71,6 +74,7 @@ use crate::{
         MemcgBitmap,
         MemcgId, //
     },
+    memcg_table::MemcgTable,
     priority::{
         HasPriority,
         PriorityState, //
@@ -95,6 +99,13 @@ pub(crate) struct MemCgroup(Opaque<bindings::mem_cgroup>);
 
 /// The map of a memcg, as seen from one node.
 pub(crate) type MemCgroupMap<'a> = MapOnNode<'a, MemCgroup>;
+
+// SAFETY: What C code and Rust code share by way of `&MemCgroup` is atomic, or has locks.
+unsafe impl Sync for MemCgroup {}
+
+/// All memcgs but the root, from when nothing keeps them from coming online any more until they go
+/// offline.
+static MEMCGS: MemcgTable<MemCgroup> = MemcgTable::new();
 
 impl MemCgroup {
     /// Creates a reference to a memcg.
@@ -136,6 +147,34 @@ impl MemCgroup {
         if cfg!(CONFIG_MEMCG_SHRINKER_RUST_VERIFY) {
             // SAFETY: The memcg is valid as long as `self`.
             unsafe { bindings::shrinker_warn_unlisted(self.as_raw(), node.as_raw()) };
+        }
+    }
+
+    /// Makes room for its id where look-ups will find the memcg. May sleep if `flags` allow it;
+    /// the caller holds `cgroup_mutex`. Returns `ENOMEM` if memory is short.
+    pub(crate) fn reserve_id(&self, flags: Flags) -> Result {
+        self.listed_id()
+            .map_or(Ok(()), |id| MEMCGS.reserve(id, flags))
+    }
+
+    /// Lets look-ups of its id, for which there is room, find the memcg. Does not sleep.
+    ///
+    /// # Safety
+    ///
+    /// The memcg must be valid, and keep its id, until a grace period has passed after
+    /// [`forget_id`](Self::forget_id).
+    pub(crate) unsafe fn publish_id(&self) {
+        if let Some(id) = self.listed_id() {
+            // SAFETY: As the safety requirements say: nothing else copies what the table has.
+            MEMCGS.insert(id, unsafe { RcuFreed::new(NonNull::from(self)) });
+        }
+    }
+
+    /// Lets look-ups of its id find nothing any more. Does not sleep. Has no effect after the id
+    /// went back.
+    pub(crate) fn forget_id(&self) {
+        if let Some(id) = self.listed_id() {
+            MEMCGS.remove(id);
         }
     }
 
@@ -274,14 +313,8 @@ impl HasMemcgId for MemCgroup {
         MemcgId::from_raw(id)
     }
 
-    fn with_id<'g>(&'g self, id: MemcgId, _guard: &'g Guard) -> Option<&'g Self> {
-        // SAFETY: The RCU read-side lock is held. What is returned is freed after a grace period at
-        // the earliest.
-        unsafe {
-            bindings::mem_cgroup_from_private_id(id.as_raw())
-                .cast::<Self>()
-                .as_ref()
-        }
+    fn with_id<'g>(&'g self, id: MemcgId, guard: &'g Guard) -> Option<&'g Self> {
+        MEMCGS.get(id, guard)
     }
 }
 

@@ -36,6 +36,9 @@ use crate::{
 pub(crate) struct MemcgId(u16);
 
 impl MemcgId {
+    /// The number of ids, with zero.
+    pub(crate) const NR: usize = NR_IDS as usize;
+
     /// Creates the id with this number, if there is such an id.
     pub(crate) fn new(number: u32) -> Option<Self> {
         let is_id = number != 0 && number < NR_IDS;
@@ -84,7 +87,8 @@ pub(crate) trait HasMemcgId: Sized {
     /// it went offline.
     fn listed_id(&self) -> Option<MemcgId>;
 
-    /// Finds the memcg that has `id`. It may be dying.
+    /// Finds the memcg that has `id`. It may be about to come online, and is not found any more
+    /// after it went offline.
     fn with_id<'g>(&'g self, id: MemcgId, guard: &'g Guard) -> Option<&'g Self>;
 }
 

@@ -29,6 +29,7 @@
 //! | [`map::on_node`] | the bits of one memcg and node, and whether it is listed | no |
 //! | [`map`] | the units of one memcg: install and free them | no |
 //! | [`table`] | the list of a memcg's units | no |
+//! | [`memcg_table`] | memcgs by their private ids | no |
 //! | [`memcg_bitmap`] | sets of memcgs by their private ids | no |
 //! | [`id_table`] | shrinkers by their ids | yes |
 //! | [`sys`] | references to units; calls for nodes, memory, scheduling, counters | yes |
@@ -51,7 +52,7 @@
 //! - `verify`: `shrinker`, `memcg`, `sys`, `shrinker_id`
 //! - `shrinker`: `memcg`, `id_table`, `sys`, `shrinker_id`
 //! - `memcg`: `soft_limit`, `priority`, `retain`, `dying`, `iter`, `map::on_node`, `map`,
-//!   `memcg_bitmap`, `sys`, `layout`
+//!   `memcg_table`, `memcg_bitmap`, `sys`, `layout`
 //! - `soft_limit::walk`: `soft_limit`, `iter`, `memcg_bitmap`, `sys`
 //! - `soft_limit`: `iter`, `memcg_bitmap`, `sys`, `layout`, `bits`
 //! - `priority`: `iter`, `sys`, `layout`
@@ -62,6 +63,7 @@
 //!   `bits`
 //! - `map`: `table`, `sys`, `layout`, `shrinker_id`, `unit`
 //! - `table`: `sys`, `unit`
+//! - `memcg_table`: `memcg_bitmap`
 //! - `memcg_bitmap`: `layout`, `bits`
 //! - `id_table`: `shrinker_id`, `unit`
 //! - `sys`: `unit`
@@ -83,6 +85,7 @@ mod lifecycle;
 mod map;
 mod memcg;
 mod memcg_bitmap;
+mod memcg_table;
 mod priority;
 mod retain;
 mod shrinker;

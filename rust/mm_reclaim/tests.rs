@@ -13,6 +13,7 @@ mod id_table;
 mod iter;
 mod map;
 mod memcg_bitmap;
+mod memcg_table;
 mod priority;
 mod random;
 mod retain;

@@ -200,11 +200,16 @@ static void listed_expect_exact(struct race *race)
 
 	for (i = 0; i < NR_GROUPS; i++) {
 		bool is_listed = shrinker_id_is_listed(st->ids[i], st->nid);
+		struct mem_cgroup *memcg = st->groups[i].memcg;
 
+		/* Nobody else may have got the id: no other group is made. */
+		race_expect(race, shrinker_id_is_found(st->ids[i]) ==
+				  (memcg && test_memcg_is_online(memcg)),
+			    st->ids[i], i);
 		race_expect(race, is_listed == listed_has_objects(st, i),
 			    is_listed, i);
 		race_expect(race,
-			    listed_search(st, st->groups[i].memcg) == is_listed,
+			    listed_search(st, memcg) == is_listed,
 			    is_listed, i);
 	}
 }

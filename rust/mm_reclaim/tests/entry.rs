@@ -7,7 +7,8 @@ use kernel::{
         self,
         mem_cgroup, //
     },
-    prelude::*, //
+    prelude::*,
+    sync::rcu, //
 };
 
 #[cfg(CONFIG_MEMCG_V1)]
@@ -15,7 +16,10 @@ use crate::soft_limit::HasSoftLimit;
 use crate::{
     map::on_node::HasMap,
     memcg::MemCgroup,
-    memcg_bitmap::MemcgId,
+    memcg_bitmap::{
+        HasMemcgId,
+        MemcgId, //
+    },
     shrinker::Target,
     shrinker_id::ShrinkerId,
     sys::Node,
@@ -63,6 +67,14 @@ pub(crate) unsafe extern "C" fn shrinker_id_is_listed(memcg_id: c_int, nid: c_in
     MemCgroup::root()
         .zip(MemcgId::from_raw(memcg_id))
         .is_some_and(|(root, id)| root.bitmap(node).contains(id))
+}
+
+/// Returns whether walks find a memcg by this private id.
+#[export]
+pub(crate) extern "C" fn shrinker_id_is_found(memcg_id: c_int) -> bool {
+    MemCgroup::root()
+        .zip(MemcgId::from_raw(memcg_id))
+        .is_some_and(|(root, id)| root.with_id(id, &rcu::read_lock()).is_some())
 }
 
 /// Has the oracle compare a map with the shrinkers, whatever the boot parameter says. May sleep.

@@ -13,6 +13,7 @@ use core::{
 };
 use kernel::{
     alloc::Flags,
+    prelude::*,
     sync::{
         atomic::{
             Atomic,
@@ -193,15 +194,24 @@ impl MemCgroup {
 
     /// Goes offline, as in `mem_cgroup_css_offline()`: the id goes back after the map was closed.
     pub(crate) fn go_offline(&self) {
-        let id = self.id.load(Relaxed);
-
         soft_limit::close(self);
         lifecycle::offline(self);
+        self.id.store(0, Relaxed);
+        self.is_online.store(0, Relaxed);
+    }
+
+    /// Those that are in a world from the start never come online.
+    pub(crate) fn reserve_id(&self, _flags: Flags) -> Result {
+        unreachable!("no memcg comes online here")
+    }
+
+    /// Lets look-ups of its id find nothing any more.
+    pub(crate) fn forget_id(&self) {
+        let id = self.id.load(Relaxed);
+
         if id != 0 {
             self.shared.by_id[id as usize].store(ptr::null_mut(), Release);
-            self.id.store(0, Relaxed);
         }
-        self.is_online.store(0, Relaxed);
     }
 
     /// Calls `f` as if what it allocates were charged to this memcg. There are no limits here.
