@@ -13,7 +13,7 @@ SPARED = ("kmemleak", "debug_objects_cache")
 # The crate, as it is part of the name of each of its functions.
 CRATE = "10mm_reclaim"
 # The last of its functions that have a name in C, which follow those.
-LAST = "xchg_nr_deferred_memcg"
+LAST = "shrinker_verify"
 FAR = 1 << 20
 # Where a new slab gets the array that says who pays for its objects. Without it they
 # are there all the same, and nobody pays.

@@ -324,11 +324,6 @@ int install_shrinker_node(int nid);
  */
 void set_shrinker_bits_root(struct shrinker *shrinker);
 
-/* Work that was left over, per memcg and node. */
-long xchg_nr_deferred_memcg(int nid, struct shrinker *shrinker,
-			    struct mem_cgroup *memcg);
-long add_nr_deferred_memcg(long nr, int nid, struct shrinker *shrinker,
-			   struct mem_cgroup *memcg);
 /* Called where a memcg can be found by its id: before that, walks don't find it. */
 void shrinker_memcg_online(struct mem_cgroup *memcg);
 
@@ -486,6 +481,10 @@ enum shrinker_map_view {
 long shrinker_map_inspect(struct mem_cgroup *memcg, int nid, int shrinker_id, int what);
 bool shrinker_id_is_listed(int memcg_id, int nid);
 bool shrinker_id_is_found(int memcg_id);
+long shrinker_take_deferred(int nid, struct shrinker *shrinker,
+			    struct mem_cgroup *memcg);
+long shrinker_add_deferred(long nr, int nid, struct shrinker *shrinker,
+			   struct mem_cgroup *memcg);
 
 static inline bool shrinker_bit_is_set(struct mem_cgroup *memcg, int nid,
 				       int shrinker_id)

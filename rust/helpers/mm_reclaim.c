@@ -73,14 +73,4 @@ __rust_helper void rust_helper_shrinker_put(struct shrinker *shrinker)
 {
 	shrinker_put(shrinker);
 }
-
-__rust_helper bool rust_helper_shrinker_is_memcg_aware(struct shrinker *shrinker)
-{
-	return shrinker->flags & SHRINKER_MEMCG_AWARE;
-}
-
-__rust_helper bool rust_helper_shrinker_is_numa_aware(struct shrinker *shrinker)
-{
-	return shrinker->flags & SHRINKER_NUMA_AWARE;
-}
 #endif /* CONFIG_MEMCG_SHRINKER_RUST */

@@ -252,14 +252,14 @@ fn set_without_unit(memcg: &MemCgroup, node: Node, id: ShrinkerId) {
 /// `shrinker` must be valid.
 #[export]
 pub(crate) unsafe extern "C" fn set_shrinker_bits_root(shrinker: *mut bindings::shrinker) {
-    // SAFETY: The shrinker is valid. Without memcgs, none has an id, and all are always called.
-    let id = unsafe {
-        bindings::shrinker_is_memcg_aware(shrinker)
-            .then(|| ShrinkerId::from_raw((*shrinker).id))
-            .flatten()
-    };
+    // SAFETY: The shrinker is valid.
+    let shrinker = unsafe { Shrinker::from_raw(shrinker) };
 
-    if let (Some(root), Some(id)) = (MemCgroup::root(), id) {
+    if !shrinker.is_memcg_aware() {
+        return;
+    }
+    // Without memcgs, none has an id, and all are always called.
+    if let (Some(root), Some(id)) = (MemCgroup::root(), shrinker.id()) {
         lifecycle::mark(root, id);
     }
 }
@@ -276,69 +276,6 @@ pub(crate) unsafe extern "C" fn install_shrinker_node(nid: c_int) -> c_int {
     let node = unsafe { Node::from_raw(nid) };
 
     from_result(|| lifecycle::add_node(node).map(|()| 0))
-}
-
-/// Says in types whose deferred work is meant; none if the shrinker has no id.
-///
-/// That of a shrinker which does not tell nodes apart, for which C always says node 0, is kept on
-/// [`Node::home`].
-///
-/// # Safety
-///
-/// `memcg` and `shrinker` must be valid for `'a`, and `nid` a possible node.
-unsafe fn deferred<'a>(
-    nid: c_int,
-    shrinker: *mut bindings::shrinker,
-    memcg: *mut mem_cgroup,
-) -> Option<(&'a MemCgroup, Node, ShrinkerId)> {
-    // SAFETY: The caller vouches for all three.
-    unsafe {
-        let node = if bindings::shrinker_is_numa_aware(shrinker) {
-            Node::from_raw(nid)
-        } else {
-            Node::home()
-        };
-        Some((
-            MemCgroup::from_raw(memcg),
-            node,
-            ShrinkerId::from_raw((*shrinker).id)?,
-        ))
-    }
-}
-
-/// Takes the work that a shrinker left over for a memcg on a node. Does not sleep.
-///
-/// # Safety
-///
-/// `memcg` and `shrinker` must be valid, and `nid` a possible node.
-#[export]
-pub(crate) unsafe extern "C" fn xchg_nr_deferred_memcg(
-    nid: c_int,
-    shrinker: *mut bindings::shrinker,
-    memcg: *mut mem_cgroup,
-) -> c_long {
-    // SAFETY: As for this function.
-    unsafe { deferred(nid, shrinker, memcg) }
-        .map_or(0, |(memcg, node, id)| memcg.map_on(node).take_deferred(id))
-}
-
-/// Adds to the work that a shrinker left over for a memcg on a node, and returns the sum. Does not
-/// sleep.
-///
-/// # Safety
-///
-/// `memcg` and `shrinker` must be valid, and `nid` a possible node.
-#[export]
-pub(crate) unsafe extern "C" fn add_nr_deferred_memcg(
-    nr: c_long,
-    nid: c_int,
-    shrinker: *mut bindings::shrinker,
-    memcg: *mut mem_cgroup,
-) -> c_long {
-    // SAFETY: As for this function.
-    unsafe { deferred(nid, shrinker, memcg) }.map_or(0, |(memcg, node, id)| {
-        lifecycle::add_deferred(memcg, node, id, nr)
-    })
 }
 
 /// Shrinks what a memcg has on a node, and returns the number of objects freed. May sleep.

@@ -2,8 +2,7 @@
 
 //! What happens to the maps when shrinkers, memcgs and nodes come and go.
 //!
-//! Owns in which order that is done, which the protocols of [`map`](crate::map) need, and who
-//! inherits deferred work.
+//! Owns in which order that is done, which the protocols of [`map`](crate::map) need.
 
 use kernel::{
     alloc::Flags,
@@ -12,9 +11,9 @@ use kernel::{
 };
 
 use crate::{
+    deferred,
     iter::{
         self,
-        path,
         Cookie,
         HasParent,
         PreOrder,
@@ -139,39 +138,12 @@ pub(crate) fn online(memcg: &MemCgroup) -> Result {
 pub(crate) fn offline(memcg: &MemCgroup) {
     memcg.map().close(|node, id, nr| {
         if let Some(parent) = memcg.parent() {
-            add_deferred(parent, node, id, nr);
+            deferred::add(parent, node, id, nr);
         }
     });
     // ORDERING: Closing was fully ordered before the bits are read; pairs with `MapOnNode::list`.
     for node in Node::possible() {
         memcg.map_on(node).unlist();
     }
-}
-
-/// Adds to the work that the shrinker with `id` left over, and returns the sum.
-///
-/// Where the memcg has no unit for it any more, the nearest ancestor takes the work over. The root
-/// has units for all shrinkers. On a node where nobody has units, which then has no memory, the
-/// work becomes that of [`Node::home`]. Does not sleep.
-pub(crate) fn add_deferred(memcg: &MemCgroup, node: Node, id: ShrinkerId, nr: isize) -> isize {
-    if nr == 0 {
-        return memcg.map_on(node).nr_deferred(id);
-    }
-    hand_over(memcg, node, id, nr)
-}
-
-/// Adds work to what a memcg, or an heir, has. Out of line, as mostly nothing is left over.
-#[cold]
-fn hand_over(memcg: &MemCgroup, node: Node, id: ShrinkerId, mut nr: isize) -> isize {
-    for node in [node, Node::home()] {
-        for heir in path(memcg) {
-            match heir.map_on(node).add_deferred(id, nr) {
-                Ok(sum) => return sum,
-                Err(rest) => nr = rest,
-            }
-        }
-    }
-    // Nobody takes it.
-    nr
     memcg.forget_id();
 }

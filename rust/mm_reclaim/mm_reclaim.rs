@@ -17,6 +17,7 @@
 //! | [`lifecycle`] | what happens to maps when shrinkers, memcgs and nodes come and go | no |
 //! | [`walk`] | the walk of one memcg's shrinkers, and of all memcgs that have some | no |
 //! | [`verify`] | the comparison of maps with shrinkers, for debugging | no |
+//! | [`deferred`] | the work that shrinkers left over, and who inherits it | no |
 //! | [`shrinker`] | C's shrinkers as Rust types, and which have ids | yes |
 //! | [`memcg`] | C's memcgs as Rust types, and what these keep for Rust | yes |
 //! | `soft_limit::walk` | the order in which memcgs in excess are visited | no |
@@ -46,10 +47,11 @@
 //!   `iter`, `sys`
 //! - `entry::retain`: `retain`
 //! - `entry::debugfs`: `memcg`, `map::on_node`, `sys`, `shrinker_id`, `unit`
-//! - `lifecycle`: `shrinker`, `memcg`, `iter`, `map::on_node`, `sys`, `shrinker_id`
-//! - `walk`: `verify`, `shrinker`, `memcg`, `iter`, `map::on_node`, `memcg_bitmap`, `sys`,
-//!   `shrinker_id`
+//! - `lifecycle`: `deferred`, `shrinker`, `memcg`, `iter`, `map::on_node`, `sys`, `shrinker_id`
+//! - `walk`: `deferred`, `verify`, `shrinker`, `memcg`, `iter`, `map::on_node`, `memcg_bitmap`,
+//!   `sys`, `shrinker_id`
 //! - `verify`: `shrinker`, `memcg`, `sys`, `shrinker_id`
+//! - `deferred`: `memcg`, `iter`, `map::on_node`, `sys`, `shrinker_id`
 //! - `shrinker`: `memcg`, `id_table`, `sys`, `shrinker_id`
 //! - `memcg`: `soft_limit`, `priority`, `retain`, `dying`, `iter`, `map::on_node`, `map`,
 //!   `memcg_table`, `memcg_bitmap`, `sys`, `layout`
@@ -76,6 +78,7 @@
 #![deny(unsafe_op_in_unsafe_fn)]
 
 mod bits;
+mod deferred;
 mod dying;
 mod entry;
 mod id_table;

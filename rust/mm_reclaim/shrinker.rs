@@ -6,9 +6,13 @@
 //!
 //! C header: [`include/linux/shrinker.h`](srctree/include/linux/shrinker.h)
 
-use core::ptr::NonNull;
+use core::{
+    ops::Deref,
+    ptr::NonNull, //
+};
 use kernel::{
     bindings,
+    prelude::*,
     types::Opaque, //
 };
 
@@ -39,6 +43,45 @@ pub(crate) static SHRINKERS: IdTable<Shrinker> = IdTable::new(ShrinkerId::LIMIT)
 pub(crate) type ShrinkerIds<'a> = Writer<'a, Shrinker>;
 
 impl Shrinker {
+    /// Creates a reference to a shrinker.
+    ///
+    /// # Safety
+    ///
+    /// `shrinker` must be valid for `'a`.
+    pub(crate) unsafe fn from_raw<'a>(shrinker: *mut bindings::shrinker) -> &'a Self {
+        // SAFETY: As the safety requirements say; the type is transparent.
+        unsafe { &*shrinker.cast() }
+    }
+
+    /// Returns the id, if the shrinker has one. It does not change while the shrinker can be
+    /// found.
+    pub(crate) fn id(&self) -> Option<ShrinkerId> {
+        // SAFETY: The shrinker is valid as long as `self`.
+        ShrinkerId::from_raw(unsafe { (&raw const (*self.0.get()).id).read_volatile() })
+    }
+
+    fn has_flag(&self, flag: c_uint) -> bool {
+        // SAFETY: The shrinker is valid as long as `self`. Other flags may change meanwhile.
+        let flags = unsafe { (&raw const (*self.0.get()).flags).read_volatile() };
+
+        flags & flag != 0
+    }
+
+    /// Returns whether the shrinker tells memcgs apart.
+    pub(crate) fn is_memcg_aware(&self) -> bool {
+        self.has_flag(bindings::SHRINKER_MEMCG_AWARE)
+    }
+
+    /// Returns the node that keeps the work which the shrinker left over on `node`: if it does not
+    /// tell nodes apart, always [`Node::home`].
+    pub(crate) fn deferred_node(&self, node: Node) -> Node {
+        if self.has_flag(bindings::SHRINKER_NUMA_AWARE) {
+            node
+        } else {
+            Node::home()
+        }
+    }
+
     /// Gets a reference, unless the shrinker is not registered: not yet, or not any more.
     pub(crate) fn try_get(&self) -> Option<ShrinkerRef> {
         // SAFETY: The shrinker is valid as long as `self`.
@@ -62,12 +105,13 @@ impl ShrinkerRef {
     const EMPTY: usize = bindings::SHRINK_EMPTY as usize;
 
     /// Calls the shrinker as `do_shrink_slab()` does, and returns the number of objects freed; none
-    /// if there were none. May sleep.
-    pub(crate) fn shrink(&self, target: &Target<'_>) -> Option<usize> {
+    /// if there were none. What was left over is in `deferred`, before and after it. May sleep.
+    pub(crate) fn shrink(&self, target: &Target<'_>, deferred: &mut isize) -> Option<usize> {
         let mut control = target.control();
 
+        control.nr_deferred = deferred;
         // SAFETY: The reference keeps the shrinker registered, and `control` names a memcg and a
-        // node that exist as long as `target`.
+        // node that exist as long as `target`, and a number that nobody else uses meanwhile.
         match unsafe {
             bindings::do_shrink_slab_memcg(&mut control, self.as_raw(), target.priority)
         } {
@@ -106,8 +150,16 @@ impl ShrinkerRef {
 
     /// Returns the C object.
     pub(crate) fn as_raw(&self) -> *mut bindings::shrinker {
+        self.0.as_ptr().cast()
+    }
+}
+
+impl Deref for ShrinkerRef {
+    type Target = Shrinker;
+
+    fn deref(&self) -> &Shrinker {
         // SAFETY: The reference keeps the shrinker valid.
-        unsafe { self.0.as_ref() }.0.get()
+        unsafe { self.0.as_ref() }
     }
 }
 

@@ -7,6 +7,7 @@
 use kernel::sync::rcu;
 
 use crate::{
+    deferred,
     iter::{
         Group,
         Step, //
@@ -164,16 +165,35 @@ fn shrink_one(target: &Target<'_>, map: &MemCgroupMap<'_>, id: ShrinkerId) -> Op
         Err(freed) => return freed,
     };
 
-    if let Some(freed) = shrinker.shrink(target) {
-        return Some(freed);
-    }
+    with_deferred(&shrinker, target, id, |deferred| {
+        if let Some(freed) = shrinker.shrink(target, deferred) {
+            return Some(freed);
+        }
+        // An object that was added after the count and before the bit was cleared has its bit
+        // cleared too: so look again.
+        map.clear(id);
+        let freed = shrinker.shrink(target, deferred)?;
+        map.set(id);
+        Some(freed)
+    })
+}
 
-    // An object that was added after the count and before the bit was cleared has its bit cleared
-    // too: so look again.
-    map.clear(id);
-    let freed = shrinker.shrink(target)?;
-    map.set(id);
-    Some(freed)
+/// Calls `f` with the work that a shrinker, which has `id`, left over, so that no other walk does
+/// that too, and puts back what `f` leaves over.
+fn with_deferred<R>(
+    shrinker: &ShrinkerRef,
+    target: &Target<'_>,
+    id: ShrinkerId,
+    f: impl FnOnce(&mut isize) -> R,
+) -> R {
+    let node = shrinker.deferred_node(target.node);
+    let mut nr = target.memcg.map_on(node).take_deferred(id);
+    let result = f(&mut nr);
+
+    if nr != 0 {
+        deferred::add(target.memcg, node, id, nr);
+    }
+    result
 }
 
 /// Gets the shrinker whose bit is set, or returns what [`shrink_one`] does without one.

@@ -81,7 +81,7 @@ static void install_one(struct race_thread *thread)
 		race_expect(thread->race,
 			    shrinker_unit_is_installed(memcg, nid, id), id, nid);
 		test_set_bit(memcg, nid, id);
-		add_nr_deferred_memcg(nr, nid, &shrinker, memcg);
+		shrinker_add_deferred(nr, nid, &shrinker, memcg);
 	}
 	in->added[in->rounds][thread->nr] = nr;
 	thread->hits[in->kind == NEXT_UNIT ? OTHERS : SAME]++;

@@ -233,9 +233,9 @@ static void nodes_shared_work(struct kunit *test)
 			   shrinker_unit_is_installed(memcg, first, shrinker->id));
 
 	nodes_leave_work(shrinker, last);
-	KUNIT_EXPECT_EQ(test, xchg_nr_deferred_memcg(0, shrinker, memcg),
+	KUNIT_EXPECT_EQ(test, shrinker_take_deferred(0, shrinker, memcg),
 			NODES_OBJECTS / 2);
-	KUNIT_EXPECT_EQ(test, xchg_nr_deferred_memcg(0, shrinker, memcg), 0);
+	KUNIT_EXPECT_EQ(test, shrinker_take_deferred(0, shrinker, memcg), 0);
 
 	/* It stays where it is found when there is a unit on node 0, too. */
 	nodes_leave_work(shrinker, last);
@@ -243,7 +243,7 @@ static void nodes_shared_work(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test,
 			  shrinker_unit_is_installed(memcg, first, shrinker->id));
 	nodes_leave_work(shrinker, first);
-	KUNIT_EXPECT_EQ(test, xchg_nr_deferred_memcg(0, shrinker, memcg),
+	KUNIT_EXPECT_EQ(test, shrinker_take_deferred(0, shrinker, memcg),
 			NODES_OBJECTS);
 
 	/* And goes to the nearest ancestor that has a unit. */
@@ -251,10 +251,32 @@ static void nodes_shared_work(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, test_group_rmdir(group), 0);
 	KUNIT_EXPECT_TRUE(test, test_group_wait_offline(group));
 	KUNIT_EXPECT_EQ(test,
-			xchg_nr_deferred_memcg(0, shrinker,
+			shrinker_take_deferred(0, shrinker,
 					       test_group_top(test)->memcg) +
-			xchg_nr_deferred_memcg(0, shrinker, root_mem_cgroup),
+			shrinker_take_deferred(0, shrinker, root_mem_cgroup),
 			NODES_OBJECTS / 2);
+}
+
+/* A walk goes on with what others left over, and leaves that when there is nothing. */
+static void nodes_work_kept(struct kunit *test)
+{
+	struct test_group *group = test_group_new(test, test_group_top(test), "g");
+	struct mem_cgroup *memcg = group->memcg;
+	struct shrinker *shrinker = nodes_shrinker_new(test, memcg);
+	int nid = shrinker_home_node();
+
+	nodes_leave_work(shrinker, nid);
+	KUNIT_EXPECT_EQ(test, shrinker_nr_deferred(memcg, nid, shrinker->id),
+			NODES_OBJECTS / 2);
+	nodes_leave_work(shrinker, nid);
+	KUNIT_EXPECT_EQ(test, shrinker_nr_deferred(memcg, nid, shrinker->id),
+			NODES_OBJECTS);
+
+	shrinker->private_data = NULL;
+	test_walk(memcg, nid);
+	KUNIT_EXPECT_FALSE(test, shrinker_bit_is_set(memcg, nid, shrinker->id));
+	KUNIT_EXPECT_EQ(test, shrinker_nr_deferred(memcg, nid, shrinker->id),
+			NODES_OBJECTS);
 }
 
 static struct kunit_case nodes_cases[] = {
@@ -262,6 +284,7 @@ static struct kunit_case nodes_cases[] = {
 	KUNIT_CASE(nodes_stray_gets_unit),
 	KUNIT_CASE(nodes_stray_ends),
 	KUNIT_CASE(nodes_shared_work),
+	KUNIT_CASE(nodes_work_kept),
 	{}
 };
 

@@ -89,7 +89,7 @@ static void offline_add_deferred(struct race_thread *thread, int i)
 
 	thread->hits[DEFERRED]++;
 	thread->hits[LATE] += test_memcg_is_dying(memcg);
-	add_nr_deferred_memcg(nr, off->nid, off->work->shrinker, memcg);
+	shrinker_add_deferred(nr, off->nid, off->work->shrinker, memcg);
 	off->deferred[thread->nr] += nr;
 }
 
@@ -106,7 +106,7 @@ static void offline_use_one(struct race_thread *thread)
 		offline_add_deferred(thread, i);
 		break;
 	case 1:
-		nr = xchg_nr_deferred_memcg(off->nid, off->work->shrinker,
+		nr = shrinker_take_deferred(off->nid, off->work->shrinker,
 					    memcg);
 		off->deferred[thread->nr] -= nr;
 		race_expect(thread->race, nr >= 0, nr, i);
@@ -230,7 +230,7 @@ static void offline_prepare(struct race *race)
 
 static long offline_take(struct offline *off, struct mem_cgroup *memcg)
 {
-	return xchg_nr_deferred_memcg(off->nid, off->work->shrinker, memcg);
+	return shrinker_take_deferred(off->nid, off->work->shrinker, memcg);
 }
 
 static void offline_check(struct race *race)
@@ -389,10 +389,10 @@ static void offline_chain(struct kunit *test)
 
 	for_each_online_node(nid) {
 		KUNIT_EXPECT_EQ(test,
-				add_nr_deferred_memcg(10 + nid, nid, shrinker,
+				shrinker_add_deferred(10 + nid, nid, shrinker,
 						      chain[3].memcg), 10 + nid);
 		KUNIT_EXPECT_EQ(test,
-				add_nr_deferred_memcg(100, nid, shrinker,
+				shrinker_add_deferred(100, nid, shrinker,
 						      chain[0].memcg), 100);
 		sum += 110 + nid;
 	}
@@ -413,7 +413,7 @@ static void offline_chain(struct kunit *test)
 		}
 	}
 	for_each_online_node(nid)
-		sum -= xchg_nr_deferred_memcg(nid, shrinker, chain[0].memcg);
+		sum -= shrinker_take_deferred(nid, shrinker, chain[0].memcg);
 	KUNIT_EXPECT_EQ(test, sum, 0);
 
 	KUNIT_EXPECT_EQ(test, test_group_rmdir(&chain[0]), 0);

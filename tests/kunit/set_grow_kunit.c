@@ -118,7 +118,7 @@ static void set_grow_defer(struct race_thread *thread, int i)
 	};
 	long nr = 1 + race_random(thread, 100);
 
-	add_nr_deferred_memcg(nr, grow->nid, &shrinker, grow->group.memcg);
+	shrinker_add_deferred(nr, grow->nid, &shrinker, grow->group.memcg);
 	atomic_long_add(nr, &grow->deferred[i]);
 	thread->hits[DEFERRED]++;
 }

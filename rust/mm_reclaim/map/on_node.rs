@@ -293,6 +293,7 @@ impl<O: HasMap> MapOnNode<'_, O> {
     ///
     /// If there is no unit, or the map was closed meanwhile, returns the work that another memcg
     /// must take over as an error.
+    #[inline(always)]
     pub(crate) fn add_deferred(&self, id: ShrinkerId, nr: isize) -> Result<isize, isize> {
         let guard = rcu::read_lock();
         let seen = self.table().read(&guard);
@@ -339,6 +340,7 @@ impl<O: HasMap> MapOnNode<'_, O> {
     }
 
     /// Reads the work that the shrinker with `id` left over.
+    #[cfg(CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST)]
     pub(crate) fn nr_deferred(&self, id: ShrinkerId) -> isize {
         self.with_unit(id, |unit| unit.nr_deferred(id.offset()))
     }

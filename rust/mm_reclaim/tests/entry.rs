@@ -14,13 +14,17 @@ use kernel::{
 #[cfg(CONFIG_MEMCG_V1)]
 use crate::soft_limit::HasSoftLimit;
 use crate::{
+    deferred,
     map::on_node::HasMap,
     memcg::MemCgroup,
     memcg_bitmap::{
         HasMemcgId,
         MemcgId, //
     },
-    shrinker::Target,
+    shrinker::{
+        Shrinker,
+        Target, //
+    },
     shrinker_id::ShrinkerId,
     sys::Node,
     verify, //
@@ -75,6 +79,62 @@ pub(crate) extern "C" fn shrinker_id_is_found(memcg_id: c_int) -> bool {
     MemCgroup::root()
         .zip(MemcgId::from_raw(memcg_id))
         .is_some_and(|(root, id)| root.with_id(id, &rcu::read_lock()).is_some())
+}
+
+/// Says in types whose deferred work is meant; none if the shrinker has no id.
+///
+/// # Safety
+///
+/// `memcg` and `shrinker` must be valid for `'a`, and `nid` a possible node.
+unsafe fn deferred_of<'a>(
+    nid: c_int,
+    shrinker: *mut bindings::shrinker,
+    memcg: *mut mem_cgroup,
+) -> Option<(&'a MemCgroup, Node, ShrinkerId)> {
+    // SAFETY: The caller vouches for all three.
+    let (memcg, node, shrinker) = unsafe {
+        (
+            MemCgroup::from_raw(memcg),
+            Node::from_raw(nid),
+            Shrinker::from_raw(shrinker),
+        )
+    };
+
+    Some((memcg, shrinker.deferred_node(node), shrinker.id()?))
+}
+
+/// Takes the work that a shrinker left over for a memcg on a node, as a walk does.
+///
+/// # Safety
+///
+/// `memcg` and `shrinker` must be valid, and `nid` a possible node.
+#[export]
+pub(crate) unsafe extern "C" fn shrinker_take_deferred(
+    nid: c_int,
+    shrinker: *mut bindings::shrinker,
+    memcg: *mut mem_cgroup,
+) -> c_long {
+    // SAFETY: As for this function.
+    unsafe { deferred_of(nid, shrinker, memcg) }
+        .map_or(0, |(memcg, node, id)| memcg.map_on(node).take_deferred(id))
+}
+
+/// Adds to the work that a shrinker left over for a memcg on a node, as a walk does, and returns
+/// the sum.
+///
+/// # Safety
+///
+/// `memcg` and `shrinker` must be valid, and `nid` a possible node.
+#[export]
+pub(crate) unsafe extern "C" fn shrinker_add_deferred(
+    nr: c_long,
+    nid: c_int,
+    shrinker: *mut bindings::shrinker,
+    memcg: *mut mem_cgroup,
+) -> c_long {
+    // SAFETY: As for this function.
+    unsafe { deferred_of(nid, shrinker, memcg) }
+        .map_or(0, |(memcg, node, id)| deferred::add(memcg, node, id, nr))
 }
 
 /// Has the oracle compare a map with the shrinkers, whatever the boot parameter says. May sleep.

@@ -23,6 +23,7 @@ use std::{
 };
 
 use crate::{
+    deferred,
     id_table::Writer,
     lifecycle,
     map::on_node::HasMap,
@@ -618,7 +619,7 @@ mod offline {
             || Scene::new(&[1], 1).install(1),
             [
                 |scene| {
-                    lifecycle::add_deferred(scene.memcg(1), node(), scene.shrinkers[0].1, 5);
+                    deferred::add(scene.memcg(1), node(), scene.shrinkers[0].1, 5);
                 },
                 |scene| scene.memcg(1).go_offline(),
             ],
@@ -635,7 +636,7 @@ mod offline {
     #[test]
     fn two_deferred_against_close() {
         fn add(scene: &Scene) {
-            lifecycle::add_deferred(scene.memcg(1), node(), scene.shrinkers[0].1, 5);
+            deferred::add(scene.memcg(1), node(), scene.shrinkers[0].1, 5);
         }
 
         explore(

@@ -39,6 +39,7 @@ use std::collections::{
 };
 
 use crate::{
+    deferred,
     id_table::{
         IdTable,
         Writer, //
@@ -276,7 +277,7 @@ mod map {
             }
             Step::AddDeferred(m, n, place, nr) => {
                 let nr = nr.into();
-                let sum = lifecycle::add_deferred(&memcgs[m], node(n), id(place), nr);
+                let sum = deferred::add(&memcgs[m], node(n), id(place), nr);
                 let expected = match nr {
                     0 => reference.deferred.get(&(m, n, place)).copied().unwrap_or(0),
                     _ => reference.add(m, n, place, nr),

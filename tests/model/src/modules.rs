@@ -6,6 +6,7 @@
 #[path = "../../../rust/mm_reclaim"]
 mod mm_reclaim {
     pub(crate) mod bits;
+    pub(crate) mod deferred;
     pub(crate) mod dying;
     pub(crate) mod id_table;
     pub(crate) mod iter;

@@ -145,8 +145,13 @@ impl ShrinkerRef {
         unsafe { self.0.as_ref() }
     }
 
-    /// Calls the shrinker. What it has can't be freed now.
-    pub(crate) fn shrink(&self, target: &Target<'_>) -> Option<usize> {
+    /// Returns the node that keeps the work which it left over: it tells nodes apart.
+    pub(crate) fn deferred_node(&self, node: Node) -> Node {
+        node
+    }
+
+    /// Calls the shrinker. What it has can't be freed now, and nothing more is left over.
+    pub(crate) fn shrink(&self, target: &Target<'_>, _deferred: &mut isize) -> Option<usize> {
         (self.get().count(target.memcg) != 0).then_some(0)
     }
 
