@@ -202,16 +202,33 @@ pub(crate) fn next<T: Group, P: SharedPosition<T>>(
     mut cookie: Option<Cookie<'_, P>>,
     order: impl Order<T>,
     mut filter: impl FnMut(&T) -> Verdict,
-    mut pause: impl FnMut(),
+    pause: impl FnMut(),
 ) -> Option<Step<T>> {
-    let mut resume = None;
+    match next_in_section(root, prev, cookie.as_mut(), &order, &mut filter, None) {
+        ControlFlow::Break(found) => found,
+        ControlFlow::Continue(resume) => go_on(root, prev, cookie, order, filter, pause, resume),
+    }
+}
 
+/// Does what is left of [`next`] after a section in which the walk did not arrive. Out of line, so
+/// that the first section knows that there is none before it.
+#[cold]
+#[inline(never)]
+fn go_on<T: Group, P: SharedPosition<T>>(
+    root: &T,
+    prev: Option<&T>,
+    mut cookie: Option<Cookie<'_, P>>,
+    order: impl Order<T>,
+    mut filter: impl FnMut(&T) -> Verdict,
+    mut pause: impl FnMut(),
+    mut resume: Option<Resume<T>>,
+) -> Option<Step<T>> {
     loop {
+        pause();
         match next_in_section(root, prev, cookie.as_mut(), &order, &mut filter, resume) {
             ControlFlow::Break(found) => return found,
             ControlFlow::Continue(at) => resume = at,
         }
-        pause();
     }
 }
 
