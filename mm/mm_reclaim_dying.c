@@ -16,6 +16,7 @@
 #include <linux/workqueue.h>
 
 #include "memcontrol-v1.h"
+#include "mm_reclaim_stat.h"
 
 /*
  * Most memcgs are freed within a few grace periods after they were removed. Only
@@ -240,10 +241,10 @@ void memcg_dying_stat_format(struct mem_cgroup *memcg, struct seq_buf *s)
 {
 	struct memcg_dying_counts counts = memcg_dying_count(memcg);
 
-	seq_buf_printf(s, "dying_memcgs %ld\n", counts.dying);
-	seq_buf_printf(s, "draining_memcgs %ld\n", counts.draining);
-	seq_buf_printf(s, "drained_memcgs %ld\n", counts.drained);
-	seq_buf_printf(s, "drained_bytes %ld\n", counts.drained_bytes);
+	memcg_stat_print(s, "dying_memcgs", counts.dying);
+	memcg_stat_print(s, "draining_memcgs", counts.draining);
+	memcg_stat_print(s, "drained_memcgs", counts.drained);
+	memcg_stat_print(s, "drained_bytes", counts.drained_bytes);
 }
 
 #ifdef CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST

@@ -18,6 +18,7 @@
 #include <linux/string.h>
 
 #include "mm_reclaim_priority.h"
+#include "mm_reclaim_stat.h"
 
 /*
  * On while a memcg has a value, and while one has a value that counts only if it is
@@ -174,16 +175,13 @@ static const char *const memcg_priority_event_names[] = {
 	[MEMCG_PRIORITY_OVERRIDE]	= "gsp_override",
 };
 
-static void format_events(struct seq_buf *s, const char *prefix,
-			  atomic64_t *events)
+static void priority_print_events(struct seq_buf *s, const char *prefix,
+				  const atomic64_t *events)
 {
-	int i;
-
 	BUILD_BUG_ON(ARRAY_SIZE(memcg_priority_event_names) != NR_MEMCG_PRIORITY_EVENTS);
 
-	for (i = 0; i < NR_MEMCG_PRIORITY_EVENTS; i++)
-		seq_buf_printf(s, "%s%s %lld\n", prefix, memcg_priority_event_names[i],
-			       atomic64_read(&events[i]));
+	memcg_stat_print_events(s, prefix, memcg_priority_event_names, events,
+				NR_MEMCG_PRIORITY_EVENTS);
 }
 
 /**
@@ -193,7 +191,7 @@ static void format_events(struct seq_buf *s, const char *prefix,
  */
 void memcg_priority_stat_format(struct mem_cgroup *memcg, struct seq_buf *s)
 {
-	format_events(s, "", memcg->priority_events.total);
+	priority_print_events(s, "", memcg->priority_events.total);
 }
 
 /**
@@ -203,8 +201,8 @@ void memcg_priority_stat_format(struct mem_cgroup *memcg, struct seq_buf *s)
  */
 void memcg1_priority_stat_format(struct mem_cgroup *memcg, struct seq_buf *s)
 {
-	format_events(s, "", memcg->priority_events.local);
-	format_events(s, "total_", memcg->priority_events.total);
+	priority_print_events(s, "", memcg->priority_events.local);
+	priority_print_events(s, "total_", memcg->priority_events.total);
 }
 
 static int memcg_priority_show(struct seq_file *m, void *v)

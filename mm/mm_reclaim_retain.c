@@ -47,6 +47,7 @@
 #include "internal.h"
 #include "memcontrol-v1.h"
 #include "mm_reclaim_retain.h"
+#include "mm_reclaim_stat.h"
 
 /* On while there is a pool, or was one a moment ago: code is not patched for each. */
 DEFINE_STATIC_KEY_DEFERRED_FALSE(memcg_retain_key, 10 * HZ);
@@ -925,15 +926,13 @@ static const char *const memcg_retain_event_names[] = {
 	[MEMCG_RETAIN_UNUSED]		= "retain_refused_unused",
 };
 
-static void retain_format_events(struct seq_buf *s, const char *prefix, atomic64_t *events)
+static void retain_print_events(struct seq_buf *s, const char *prefix,
+				const atomic64_t *events)
 {
-	int i;
-
 	BUILD_BUG_ON(ARRAY_SIZE(memcg_retain_event_names) != NR_MEMCG_RETAIN_EVENTS);
 
-	for (i = 0; i < NR_MEMCG_RETAIN_EVENTS; i++)
-		seq_buf_printf(s, "%s%s %lld\n", prefix, memcg_retain_event_names[i],
-			       atomic64_read(&events[i]));
+	memcg_stat_print_events(s, prefix, memcg_retain_event_names, events,
+				NR_MEMCG_RETAIN_EVENTS);
 }
 
 /**
@@ -945,7 +944,7 @@ static void retain_format_events(struct seq_buf *s, const char *prefix, atomic64
  */
 void memcg_retain_stat_format(struct mem_cgroup *memcg, struct seq_buf *s)
 {
-	retain_format_events(s, "", memcg->retain_events.total);
+	retain_print_events(s, "", memcg->retain_events.total);
 }
 
 /**
@@ -957,8 +956,8 @@ void memcg_retain_stat_format(struct mem_cgroup *memcg, struct seq_buf *s)
  */
 void memcg1_retain_stat_format(struct mem_cgroup *memcg, struct seq_buf *s)
 {
-	retain_format_events(s, "", memcg->retain_events.local);
-	retain_format_events(s, "total_", memcg->retain_events.total);
+	retain_print_events(s, "", memcg->retain_events.local);
+	retain_print_events(s, "total_", memcg->retain_events.total);
 }
 
 /* ---- knobs */
