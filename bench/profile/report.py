@@ -3,7 +3,8 @@
 
 from bench.profile import misses
 from bench.profile.rounds import Rounds
-from bench.profile.workloads import FILES, ICOUNT, MEMORY, OPERATIONS, SIBLINGS
+from bench.profile.workloads import (
+    FILES, ICOUNT, MEMORY, OPERATIONS, SIBLINGS, UNCHARGE)
 from bench.retain import COST, OFF, ON
 from harness.goals import goal
 from harness.report import goal_table, ratio, sections, table
@@ -17,7 +18,8 @@ HELPER = "rust_helper_"
 # drop_caches cheap where few groups have objects; see docs/results.md.
 # What a page fault has to do, or finds around it, differs too much between runs. One at which a
 # page is copied has two static keys, and a register more to fill, in 272 instructions.
-SHORT = [each.name for each in MEMORY + FILES.operations if each.name not in ("fault", "map")]
+SHORT = [each.name for each in (*MEMORY, UNCHARGE, *FILES.operations)
+         if each.name not in ("fault", "map")]
 LIMITS = {"access": 1.03, "drop": 1.08, **dict.fromkeys(SHORT, 1.01), "copy": 1.015}
 # Of the short ones, what happens in fewer of them, as when another task is due, is left out.
 OFTEN = dict.fromkeys(SHORT, 0.05)

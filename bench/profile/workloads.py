@@ -105,13 +105,14 @@ MEMORY = (
     Operation("fault", "a page fault: handle_mm_fault()", "handle_mm_fault", "any 0 0 0"),
     Operation("charge", "a folio is charged: __mem_cgroup_charge()", "__mem_cgroup_charge",
               "any 0 0 0"),
-    Operation("uncharge", "a batch of a memcg's folios is uncharged: uncharge_batch()",
-              "uncharge_batch", "any 0 0 0"),
     Operation("state", "a state is counted: lruvec_stat_mod_folio()",
               "lruvec_stat_mod_folio", "any 0 0 0"),
     Operation("event", "an event is counted: count_memcg_events()", "count_memcg_events",
               "any 0 0 0"),
 )
+# In life.c, where many are freed.
+UNCHARGE = Operation("uncharge", "a batch of a memcg's folios is uncharged: uncharge_batch()",
+                     "uncharge_batch", "any 0 0 0")
 # They look up paths, add objects and drop caches elsewhere, too. Only in hot.c's
 # rounds a look-up by access(2) brings the first object of each group but perhaps
 # one, and then two writes drop what came; only in turnover.c's an open(2) brings
@@ -189,6 +190,7 @@ LIFE = Workload("life", (
     Operation("remove", "a group is removed: cgroup_rmdir()", "cgroup_rmdir", "any 0 0 0"),
     Operation("offline", "- after it, a work item: mem_cgroup_css_offline()",
               "mem_cgroup_css_offline", "any 0 0 0"),
+    UNCHARGE,
 ), expected_life,
     times=lambda result, found: {"populate": result["series"]["populated"][0]})
 # What an empty group takes, and some more.
