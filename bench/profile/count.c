@@ -79,7 +79,7 @@ struct block {
 	unsigned int insns;
 	struct kind all, last;
 	bool doubtful;		/* whether its last instruction is part of it */
-	int entered;		/* the operation that begins here, or -1 */
+	unsigned int entered;	/* the operations that begin here, as bits */
 	bool interrupt, switches, scheduler;
 	struct change changes[MAX_CHANGES];
 	unsigned int nr_changes;
@@ -295,8 +295,9 @@ static void execute(unsigned int cpu, void *data)
 	this_cpu = &cpus[cpu];
 	active = 0;
 	ended = 0;
-	if (block->entered >= 0)
-		begin(&operations[block->entered]);
+	for (i = 0; block->entered >> i; i++)
+		if (block->entered & 1U << i)
+			begin(&operations[i]);
 	/* The inner ones, which come later, end first. */
 	for (i = nr_operations; i--; )
 		if (operations[i].active && operations[i].task == this_cpu->task)
@@ -435,12 +436,11 @@ static void translate(__u64 id, struct qemu_plugin_tb *tb)
 	}
 	block->address = qemu_plugin_tb_vaddr(tb);
 	block->insns = qemu_plugin_tb_n_insns(tb);
-	block->entered = -1;
 	if (with_caches)
 		block->tally = accesses_tally(block->address);
 	for (i = 0; i < nr_operations; i++)
 		if (operations[i].address == block->address)
-			block->entered = i;
+			block->entered |= 1U << i;
 	for (i = 0; i < nr_interrupts; i++)
 		/* With its time counted in instructions, QEMU may split a stub. */
 		block->interrupt |= in_range(&interrupts[i], block->address) &&

@@ -88,7 +88,8 @@ def expected_objects(result):
     # then one is not the first. A program that is started looks for its name.
     most = each * 19 // 20
     return {"come": (most, each + 1), "second": (each, each + 1), "other": (most, each),
-            "goes": (each, each), "far": (each // 4, each),
+            "goes": (each, each), "again": (each, each), "bit_set": (each, each),
+            "bit_clear": (most, each), "far": (each // 4, each),
             "one": (writes, writes), "all": (writes, writes), "reclaim": (writes, writes)}
 
 
@@ -165,6 +166,12 @@ OBJECTS = Workload("objects", (
     Operation("other", "one of another file system comes: readlinkat(2)",
               "__x64_sys_readlinkat", "around 1 0 0"),
     Operation("goes", "and goes: statx(2)", "__x64_sys_statx", "any 0 0 0"),
+    Operation("again", "and comes again, before a walk: faccessat2(2)", "__x64_sys_faccessat2",
+              "around 1 0 0"),
+    Operation("bit_set", "- of it set_shrinker_bit(), where the bit is set", "set_shrinker_bit",
+              "inside 5 0 0"),
+    Operation("bit_clear", "set_shrinker_bit() of the one of another file system",
+              "set_shrinker_bit", "inside 3 0 0"),
     Operation("far", "one comes on another node: statfs(2)", "__x64_sys_statfs", "around 1 0 0"),
     Operation("one", "drop_caches, of all groups one has an object: writev(2)",
               "__x64_sys_writev", "any 0 0 0"),

@@ -98,11 +98,13 @@ static int open_another(struct opened *opened)
 	return 0;
 }
 
+/* The one that comes again finds the list empty, and its shrinker's bit set. */
 static int other_comes_and_goes(const struct bench_site *site, unsigned int i)
 {
 	struct opened opened;
 	char target[64];
 	struct statx st;
+	struct stat old;
 	int ret;
 
 	if (open_another(&opened))
@@ -112,8 +114,16 @@ static int other_comes_and_goes(const struct bench_site *site, unsigned int i)
 	if (ret < 0)
 		return bench_error("cannot look up a file from group %u of %u", i,
 				   site->created);
-	return expect_missing(statx(opened.fds, opened.name, AT_SYMLINK_NOFOLLOW,
-				    STATX_BASIC_STATS, &st), opened.name);
+	if (expect_missing(statx(opened.fds, opened.name, AT_SYMLINK_NOFOLLOW,
+				 STATX_BASIC_STATS, &st), opened.name) ||
+	    open_another(&opened))
+		return -1;
+	ret = faccessat(opened.fds, opened.name, F_OK, 0);
+	close(opened.fd);
+	if (ret < 0)
+		return bench_error("cannot look up a file from group %u again", i);
+	return expect_missing(fstatat(opened.fds, opened.name, &old, AT_SYMLINK_NOFOLLOW),
+			      opened.name);
 }
 
 /*
