@@ -124,7 +124,7 @@ def missed_goals(content):
 
 
 def test_report():
-    content = build(stock=(1000, 1000), again=(9000, 9000), rust=(1000, 1000))
+    content = build(stock=(50, 50), again=(9000, 9000), rust=(50, 50))
     tables = content["tables"]
     assert not missed_goals(content)
     shown = {row[0] for row in tables["operations"]["rows"]}
@@ -138,8 +138,15 @@ def test_report():
 
 
 def test_worst_round_decides():
-    assert not missed_goals(build(stock=(1000, 1000), rust=(1000, 1009)))
-    assert missed_goals(build(stock=(1000, 1000), rust=(1000, 1011)))
+    assert not missed_goals(build(stock=(50, 50), rust=(50, 50)))
+    assert missed_goals(build(stock=(50, 50), rust=(50, 51)))
+
+
+def test_some_instructions_are_counted_alone():
+    least, most = min(report.BITS.values()), max(report.BITS.values())
+    assert not missed_goals(build(stock=(1000, 1000), rust=(least, least)))
+    missed = missed_goals(build(stock=(1000, 1000), rust=(least, most + 1)))
+    assert len(missed) == len(report.BITS)
 
 
 @pytest.mark.parametrize("instructions, verdict", [(1029, goals.MET), (1031, goals.MISSED)])
