@@ -165,8 +165,8 @@ impl<O: HasMap> MapOnNode<'_, O> {
         true
     }
 
-    /// Returns whether walks find the unit of `id`. Orders nothing: who sets the bit in that gets to
-    /// the rest.
+    /// Returns whether walks find the unit of `id`. Orders nothing: who sets the bit in that gets
+    /// to the rest.
     fn is_found(&self, id: ShrinkerId) -> bool {
         self.is_pending(id)
             && self
