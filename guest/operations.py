@@ -168,11 +168,11 @@ class Mkdir(Operation):
 
 class FirstObject(Operation):
     """The first object of a group on a file system that is new: the group gets
-    a unit, a table that lists it, and what frees that after a grace period."""
+    a unit, and a table that has room for one."""
     # The unit is made for the dentry. If tmpfs gets no inode, it calls that a
     # lack of space.
     allowed = frozenset({0, errno.ENOMEM, errno.ENOSPC})
-    least_ours = 3
+    least_ours = 2
     place = "/tmp/first"
 
     def __init__(self, name, depth=1):
