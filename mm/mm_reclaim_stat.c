@@ -9,9 +9,6 @@
 
 #include "mm_reclaim_stat.h"
 
-/* The digits of U64_MAX */
-#define STAT_DIGITS	20
-
 /**
  * memcg_stat_print - print a line of memory.stat
  * @s: where to
@@ -24,14 +21,17 @@
  */
 void memcg_stat_print(struct seq_buf *s, const char *name, u64 value)
 {
-	/* Between a blank and a newline, and the end */
-	char rest[1 + STAT_DIGITS + 2] = " ";
-	int end = 1 + num_to_str(rest + 1, STAT_DIGITS, value, 0);
+	size_t room;
+	char *at;
+	int len;
 
-	rest[end] = '\n';
-	rest[end + 1] = '\0';
 	seq_buf_puts(s, name);
-	seq_buf_puts(s, rest);
+	seq_buf_putc(s, ' ');
+	room = seq_buf_get_buf(s, &at);
+	len = num_to_str(at, room, value, 0);
+	seq_buf_commit(s, len ?: -1);
+	/* The only one of these that ends the string. */
+	seq_buf_puts(s, "\n");
 }
 
 /**

@@ -18,10 +18,8 @@ void memcg_stat_print_events(struct seq_buf *s, const char *prefix,
 
 #else /* CONFIG_MEMCG_SHRINKER_RUST */
 
-static inline void memcg_stat_print(struct seq_buf *s, const char *name, u64 value)
-{
-	seq_buf_printf(s, "%s %llu\n", name, value);
-}
+/* Not a function, so that strings are where they were. */
+#define memcg_stat_print(s, name, value)	seq_buf_printf(s, "%s %llu\n", name, value)
 
 #endif /* CONFIG_MEMCG_SHRINKER_RUST */
 
