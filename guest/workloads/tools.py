@@ -7,9 +7,12 @@ import json
 import os
 
 from guest import init
-from guest.groups import Group
+from guest.groups import Group, wait_until
+from guest.priorities import effective, prioritize
 
 OBJECTS = 3
+# DEF_PRIORITY
+DEFAULT_PRIORITY = 12
 
 
 def look_up(_hears, group):
@@ -22,8 +25,11 @@ def work(arguments):
     init.mount_groups()
     for group in (Group(f"g{number}") for number in range(int(arguments[1]))):
         group.run(look_up, group)
-    for name, value in (("idle", "6 active"), ("spared", "6")):
-        Group(name).write("memory.global_shrink_priority", value)
+    idle = Group("idle")
+    prioritize(idle, "6 active")
+    prioritize(Group("spared"), "6")
+    # It counts as active until then, as it has just got its value.
+    wait_until(lambda: effective(idle) == DEFAULT_PRIORITY, "an empty group stays active")
     return {
         "objects": OBJECTS,
         "maps": json.loads(init.told_by("memcg_shrinker_maps.py", "--json")),
