@@ -99,17 +99,20 @@ def often(name, functions):
 def instruction_goals(titles, rounds):
     """Instructions are the same in each run, but for a few in a thousand: these
     decide, by the worst round."""
+    def pairs(name):
+        return rounds.pairs(name, lambda content: often(name, content["functions"]))
+
     for name in filter(titles.get, LIMITS):
-        pairs = rounds.pairs(name, lambda content, name=name: often(name, content["functions"]))
         yield goal(f"{titles[name]}: at most {LIMITS[name]} times the instructions of stock",
-                   max((rust / stock for rust, stock in pairs if stock and rust), default=None),
+                   max((rust / stock for rust, stock in pairs(name) if stock and rust),
+                       default=None),
                    lambda times: f"{times:.3f} times",
                    lambda times, limit=LIMITS[name]: times <= limit)
-    for name, limit in ((name, limit) for name, limit in BITS.items() if name in titles):
-        found = [rust for rust, _ in rounds.pairs(
-            name, lambda content: sum(f["instructions"] for f in content["functions"].values()))]
-        yield goal(f"{titles[name]}: at most {limit} instructions", max(found, default=None),
-                   lambda number: f"{number:.1f}", lambda number, limit=limit: number <= limit)
+    for name in filter(titles.get, BITS):
+        yield goal(f"{titles[name]}: at most {BITS[name]} instructions",
+                   max((rust for rust, _ in pairs(name)), default=None),
+                   lambda number: f"{number:.1f}",
+                   lambda number, limit=BITS[name]: number <= limit)
 
 
 def retained(profile, lru, state):

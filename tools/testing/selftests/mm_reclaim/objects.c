@@ -98,13 +98,20 @@ static int open_another(struct opened *opened)
 	return 0;
 }
 
+static int expect_gone(const struct opened *opened)
+{
+	struct stat st;
+
+	return expect_missing(fstatat(opened->fds, opened->name, &st, AT_SYMLINK_NOFOLLOW),
+			      opened->name);
+}
+
 /* The one that comes again finds the list empty, and its shrinker's bit set. */
 static int other_comes_and_goes(const struct bench_site *site, unsigned int i)
 {
 	struct opened opened;
 	char target[64];
 	struct statx st;
-	struct stat old;
 	int ret;
 
 	if (open_another(&opened))
@@ -122,8 +129,7 @@ static int other_comes_and_goes(const struct bench_site *site, unsigned int i)
 	close(opened.fd);
 	if (ret < 0)
 		return bench_error("cannot look up a file from group %u again", i);
-	return expect_missing(fstatat(opened.fds, opened.name, &old, AT_SYMLINK_NOFOLLOW),
-			      opened.name);
+	return expect_gone(&opened);
 }
 
 /*
@@ -146,8 +152,7 @@ static int warm_up(const struct bench_site *site, unsigned int i)
 		return -1;
 	fstatat(opened.fds, opened.name, &st, AT_SYMLINK_NOFOLLOW);
 	close(opened.fd);
-	return expect_missing(fstatat(opened.fds, opened.name, &st, AT_SYMLINK_NOFOLLOW),
-			      opened.name);
+	return expect_gone(&opened);
 }
 
 static int in_group(const struct bench_site *site, unsigned int i,
