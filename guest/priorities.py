@@ -11,6 +11,8 @@ from guest.memory import Count, use
 KNOB = "memory.global_shrink_priority"
 EFFECTIVE = f"{KNOB}.effective"
 DEFAULT = "default"
+# The priority that has: DEF_PRIORITY
+WORST = 12
 
 
 def prioritize(group, value):

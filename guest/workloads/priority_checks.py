@@ -18,11 +18,10 @@ from guest.memory import (
     DISK, SWAP, Count, add_lru_option, available, eat, lost, pin, read_part, touch, use,
     use_lru)
 from guest.priorities import (
-    DEFAULT, EFFECTIVE, KNOB, counter, effective, parent_group, prioritize)
+    DEFAULT, EFFECTIVE, KNOB, WORST, counter, effective, parent_group, prioritize)
 
 CLONE_NEWNS, CLONE_NEWCGROUP, MS_REMOUNT = 0x00020000, 0x02000000, 32
 OVERRIDE = f"{TRACING}/events/vmscan/mm_vmscan_memcg_priority_override"
-WORST = 12
 NUMBERS = "memcgs_with_priority"
 # A user that owns nothing yet.
 NOBODY = 65534

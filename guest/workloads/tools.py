@@ -8,11 +8,9 @@ import os
 
 from guest import init
 from guest.groups import Group, wait_until
-from guest.priorities import effective, prioritize
+from guest.priorities import WORST, effective, prioritize
 
 OBJECTS = 3
-# DEF_PRIORITY
-DEFAULT_PRIORITY = 12
 
 
 def look_up(_hears, group):
@@ -29,7 +27,7 @@ def work(arguments):
     prioritize(idle, "6 active")
     prioritize(Group("spared"), "6")
     # It counts as active until then, as it has just got its value.
-    wait_until(lambda: effective(idle) == DEFAULT_PRIORITY, "an empty group stays active")
+    wait_until(lambda: effective(idle) == WORST, "an empty group stays active")
     return {
         "objects": OBJECTS,
         "maps": json.loads(init.told_by("memcg_shrinker_maps.py", "--json")),
