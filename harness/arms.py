@@ -69,7 +69,11 @@ class GuestFailed(BenchError):
     """A guest did not do what it was started for."""
 
     def __init__(self, why, log, console):
-        super().__init__(f"{why}, see {shown(log)}\n{tail(splats.behind(console))}")
+        if splats.ASKED in console:
+            said = tail(splats.stacks(console), 150)
+        else:
+            said = tail(splats.behind(console))
+        super().__init__(f"{why}, see {shown(log)}\n{said}")
         self.why = why
 
 
@@ -96,7 +100,7 @@ def complaint(ended):
 def trouble(ended):
     """What went wrong with the kernel, or None."""
     splat = complaint(ended)
-    if splat:
+    if splat and splats.ASKED not in splat:
         return f"the guest's kernel says \"{splat}\""
     if ended.timed_out:
         return f"the guest did not end within {ended.seconds:.0f} s"

@@ -11,13 +11,20 @@ import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 
+from harness import monitor
 from harness.common import BenchError
 from harness.kernels import Kernel
 
 QEMU = "qemu-system-x86_64"
 PR_SET_PDEATHSIG = 1
+# For a guest that hangs: an NMI from outside makes it panic, and tell what each CPU does and
+# which tasks wait uninterruptibly.
+TELL_ON_NMI = "unknown_nmi_panic panic_sys_info=all_bt,blocked_tasks"
+# In s, until it has told.
+TELL = 20
 
 
 @dataclasses.dataclass
@@ -140,14 +147,23 @@ def console(log):
 
 
 def run(machine, kernel, initrd, append, timeout, log):
-    """A guest, until it ends."""
+    """A guest, until it ends. One that does not in time is asked what it does."""
     start, timed_out = time.monotonic(), False
-    with started(machine, kernel, initrd, append, log) as guest:
-        try:
-            guest.wait(timeout)
-        except subprocess.TimeoutExpired:
-            timed_out = True
-    return Ended(time.monotonic() - start, timed_out, guest.returncode, console(log), kernel)
+    with tempfile.TemporaryDirectory(prefix="qmp") as folder:
+        control = pathlib.Path(folder) / "socket"
+        with started(machine, kernel, initrd, f"{TELL_ON_NMI} {append}", log,
+                     *monitor.arguments(control)) as guest:
+            try:
+                guest.wait(timeout)
+            except subprocess.TimeoutExpired:
+                timed_out = True
+            seconds = time.monotonic() - start
+            if timed_out:
+                # It may have ended by now, or say nothing.
+                with contextlib.suppress(OSError, BenchError, subprocess.TimeoutExpired):
+                    monitor.ask(control, "inject-nmi", TELL)
+                    guest.wait(TELL)
+    return Ended(seconds, timed_out, guest.returncode, console(log), kernel)
 
 
 def choose_accel(wanted, probe):

@@ -62,6 +62,7 @@ ONLY = {
     "harness/figures.py": (),
     "harness/kconfig.py": (),
     "harness/list_table.py": ("litmus", "zombies"),
+    "harness/monitor.py": GUESTS,
     "harness/races.py": ("sanitize",),
     "harness/released.py": (),
     "harness/splats.py": GUESTS,

@@ -15,6 +15,12 @@ SPLATS = re.compile(r"WARNING:|BUG:|BUG \w|\bOops\b|Kernel panic|KASAN:|KCSAN:"
                     r"|turning off the locking correctness validator")
 
 
+# What a guest says that was asked by an NMI what it does, as qemu.run() does if it hangs.
+ASKED = "NMI: Not continuing"
+# Of a stack: registers, the bytes around the instruction pointer, and what may be left over.
+NOT_CALLS = re.compile(r"\] (?:[RC][A-Z0-9]{1,2}: [0-9a-f]{16}|RSP: |FS: |CS: |Code: | +\? )")
+
+
 def first(console):
     """The first such line of a console, or None."""
     for line in console.splitlines():
@@ -31,3 +37,9 @@ def behind(console, lines=25):
         return console
     start = console.rfind("\n", 0, found.start()) + 1
     return "\n".join(console[start:].splitlines()[:lines])
+
+
+def stacks(console):
+    """What a guest that was asked says of its CPUs and of the tasks that wait."""
+    return "\n".join(line for line in behind(console, 1000).splitlines()
+                     if not NOT_CALLS.search(line))

@@ -3,7 +3,7 @@
 
 import pytest
 
-from harness import arms
+from harness import arms, kernels, qemu
 
 BEFORE = "[    1.000000] Run /init\n# something else\n"
 AFTER = "MM_RECLAIM_EXIT code 0\n[    9.000000] reboot: Restarting system\n"
@@ -28,3 +28,14 @@ def test_message_within(at):
     PLAIN.replace("1.5", "1.5]")))
 def test_none(said):
     assert arms.parse(BEFORE + said + AFTER) is None
+
+
+@pytest.mark.parametrize("said, why", (
+    ("", "the guest did not end within 7 s"),
+    ("[    7.1] Kernel panic - not syncing: NMI: Not continuing\n",
+     "the guest did not end within 7 s"),
+    ("[    1.1] BUG: sleeping\n[    7.1] Kernel panic - not syncing: NMI: Not continuing\n",
+     'the guest\'s kernel says "[    1.1] BUG: sleeping"')))
+def test_hang(said, why):
+    kernel = kernels.Kernel("rust", "", (), "Rust")
+    assert arms.trouble(qemu.Ended(7, True, 0, BEFORE + said, kernel)) == why

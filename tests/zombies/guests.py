@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
 """A guest in which workloads/zombies.py runs: its disks, how it is started, and its dump."""
 
-import json
 import pathlib
 import re
-import socket
 import time
 
-from harness import arms, disk_image, python_guest, qemu
+from harness import arms, disk_image, monitor, python_guest, qemu
 from harness.common import LOGS, OUT, ROOT, BenchError, shown
 
 MEMORY = 1024
@@ -67,29 +65,11 @@ def wait_for(mark, guest, log, seconds):
     return False
 
 
-def dump(monitor, path):
+def dump(control, path):
     """Writes the guest's memory as an ELF file, with what the kernel says of itself. Debian
     12's drgn translates no addresses for that, so QEMU has to."""
     path.unlink(missing_ok=True)
-    with socket.socket(socket.AF_UNIX) as control:
-        control.settimeout(120)
-        control.connect(str(monitor))
-        with control.makefile("rw") as stream:
-            stream.readline()
-            command(stream, "qmp_capabilities")
-            command(stream, "dump-guest-memory", paging=True, protocol=f"file:{path}")
-
-
-def command(stream, name, **arguments):
-    """Of QEMU's monitor; events that come in between are nobody's concern."""
-    stream.write(json.dumps({"execute": name, "arguments": arguments}) + "\n")
-    stream.flush()
-    for line in stream:
-        answer = json.loads(line)
-        if "error" in answer:
-            raise BenchError(f"QEMU refuses {name}: {answer['error']['desc']}")
-        if "return" in answer:
-            return
+    monitor.ask(control, "dump-guest-memory", 120, paging=True, protocol=f"file:{path}")
 
 
 def log_name(arm, version):
@@ -104,17 +84,17 @@ def run(arm, n, version, core=None):
     arguments = " ".join(("console=ttyS0 panic=-1 oops=panic no_timer_check", *KERNEL,
                           "cgroup_disable=memory" if version == "disabled" else "",
                           f"-- -n {n} --json {version}"))
-    monitor = OUT / "zombies.sock"
-    monitor.unlink(missing_ok=True)
+    control = OUT / "zombies.sock"
+    control.unlink(missing_ok=True)
     start = time.monotonic()
     with qemu.started(machine, arm.kernel, None, arguments, log, "-device", "vmcoreinfo",
-                      "-qmp", f"unix:{monitor},server,nowait") as guest:
+                      *monitor.arguments(control)) as guest:
         ready = wait_for(DUMP_MARK, guest, log, TIMEOUT)
         seen = time.monotonic()
         if ready and core:
-            dump(monitor, core)
+            dump(control, core)
         took = time.monotonic() - seen
-    monitor.unlink(missing_ok=True)
+    control.unlink(missing_ok=True)
     ended = qemu.Ended(time.monotonic() - start, not ready, 0, qemu.console(log), arm.kernel)
     why = arms.complaint(ended) or (None if ready else arms.problem(ended))
     if why:
