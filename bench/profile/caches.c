@@ -1,22 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <stdlib.h>
-#include <string.h>
 
+#include "cache.h"
 #include "caches.h"
 
-#define KIB		1024
+#define LINES(kib)	((kib) << (10 - LINE_SHIFT))
 #define L1_KIB		32
-#define L1_WAYS		8
 #define L2_KIB		1024
-#define L2_WAYS		16
 #define L3_KIB		16384
-#define L3_WAYS		16
 
 /*
- * An entry is a line and flags, or 0. In the L3 the flags are the CPUs that may have the
- * line, too: they don't say when one of them drops it.
+ * The flags of an entry. In the L3 they are the CPUs that may have the line, too: they
+ * don't say when one of them drops it.
  */
-#define ENTRY_SHIFT	16
 #define VALID		0x1
 /*
  * Another CPU wrote the line. It keeps its place as if it were there, so that it is a miss
@@ -25,14 +21,8 @@
 #define LOST		0x2
 /* In an L1: no other CPU has it. */
 #define OWNED		0x4
-#define HAS(cpu)	(0x100ULL << (cpu))
+#define HAS(cpu)	(0x100U << (cpu))
 #define ALL_CPUS	(HAS(MAX_CPUS) - HAS(0))
-
-struct cache {
-	unsigned int ways;
-	__u64 mask;		/* of the bits of a line that choose its set */
-	__u64 *entries;		/* of each set, the one that was used last comes first */
-};
 
 struct own {
 	struct cache l1, l2;
@@ -44,25 +34,15 @@ struct caches {
 	struct cache l3;
 };
 
-static bool init(struct cache *cache, unsigned int kib, unsigned int ways)
-{
-	unsigned int lines = kib * KIB >> LINE_SHIFT;
-
-	cache->ways = ways;
-	cache->mask = lines / ways - 1;
-	cache->entries = calloc(lines, sizeof(*cache->entries));
-	return cache->entries;
-}
-
 void caches_free(struct caches *caches)
 {
 	unsigned int cpu;
 
 	for (cpu = 0; cpu < caches->cpus; cpu++) {
-		free(caches->own[cpu].l1.entries);
-		free(caches->own[cpu].l2.entries);
+		cache_free(&caches->own[cpu].l1);
+		cache_free(&caches->own[cpu].l2);
 	}
-	free(caches->l3.entries);
+	cache_free(&caches->l3);
 	free(caches);
 }
 
@@ -77,138 +57,95 @@ struct caches *caches_new(unsigned int cpus)
 		return NULL;
 	}
 	caches->cpus = cpus;
-	made = init(&caches->l3, L3_KIB, L3_WAYS);
+	made = cache_init(&caches->l3, LINES(L3_KIB));
 	for (cpu = 0; cpu < cpus; cpu++)
-		made = init(&caches->own[cpu].l1, L1_KIB, L1_WAYS) &&
-		       init(&caches->own[cpu].l2, L2_KIB, L2_WAYS) && made;
+		made = made && cache_init(&caches->own[cpu].l1, LINES(L1_KIB)) &&
+		       cache_init(&caches->own[cpu].l2, LINES(L2_KIB));
 	if (made)
 		return caches;
 	caches_free(caches);
 	return NULL;
 }
 
-/* Where its lines are; and then its front, when one was brought there. */
-static __u64 *set_of(const struct cache *cache, __u64 line)
+/* Returns the flags as they were, which are 0 if the line was not there. */
+static unsigned int bring(struct cache *cache, __u64 line, __u64 *dropped)
 {
-	return cache->entries + (line & cache->mask) * cache->ways;
+	struct entry *entry = cache_use(cache, line, dropped);
+	unsigned int was = entry->flags;
+
+	entry->flags = (was & ~LOST) | VALID;
+	return was;
 }
 
-static bool is_of(__u64 entry, __u64 line)
+static bool is_there(unsigned int flags)
 {
-	return entry && entry >> ENTRY_SHIFT == line;
-}
-
-static bool is_there(__u64 entry)
-{
-	return entry && !(entry & LOST);
-}
-
-static __u64 *find(const struct cache *cache, __u64 line)
-{
-	__u64 *set = set_of(cache, line);
-	unsigned int way;
-
-	for (way = 0; way < cache->ways; way++)
-		if (is_of(set[way], line))
-			return set + way;
-	return NULL;
-}
-
-/*
- * Makes a line the first one of its set, and returns its entry as it was. If that is 0,
- * the last one of the set had to give way, and goes to @dropped if there was one.
- */
-static __u64 bring(struct cache *cache, __u64 line, __u64 *dropped)
-{
-	__u64 *set = set_of(cache, line), entry;
-	unsigned int way = 0;
-
-	while (way < cache->ways - 1 && !is_of(set[way], line))
-		way++;
-	entry = set[way];
-	if (!is_of(entry, line)) {
-		*dropped = entry;
-		entry = 0;
-	}
-	memmove(set + 1, set, way * sizeof(*set));
-	set[0] = entry ? entry & ~(__u64)LOST : line << ENTRY_SHIFT | VALID;
-	return entry;
-}
-
-static void drop(struct cache *cache, __u64 line)
-{
-	__u64 *entry = find(cache, line), *end = set_of(cache, line) + cache->ways;
-
-	if (!entry)
-		return;
-	memmove(entry, entry + 1, (end - entry - 1) * sizeof(*entry));
-	end[-1] = 0;
+	return flags && !(flags & LOST);
 }
 
 /* Returns whether it was there. */
 static bool lose(struct cache *cache, __u64 line)
 {
-	__u64 *entry = find(cache, line);
-	bool had = entry && is_there(*entry);
+	struct entry *entry = cache_find(cache, line);
+	bool had = entry && is_there(entry->flags);
 
 	if (entry)
-		*entry = (*entry & ~(__u64)OWNED) | LOST;
+		entry->flags = (entry->flags & ~OWNED) | LOST;
 	return had;
 }
 
 static void share(struct cache *cache, __u64 line)
 {
-	__u64 *entry = find(cache, line);
+	struct entry *entry = cache_find(cache, line);
 
 	if (entry)
-		*entry &= ~(__u64)OWNED;
+		entry->flags &= ~OWNED;
 }
 
 static unsigned int fetch_from_l3(struct caches *caches, unsigned int cpu, __u64 line)
 {
-	__u64 dropped = 0, was = bring(&caches->l3, line, &dropped);
-	__u64 *entry = set_of(&caches->l3, line);
-	unsigned int other;
+	__u64 dropped;
+	unsigned int was = bring(&caches->l3, line, &dropped), other;
 
 	for (other = 0; other < caches->cpus; other++) {
-		if (dropped) {
-			drop(&caches->own[other].l1, dropped >> ENTRY_SHIFT);
-			drop(&caches->own[other].l2, dropped >> ENTRY_SHIFT);
+		if (!was) {
+			cache_drop(&caches->own[other].l1, dropped);
+			cache_drop(&caches->own[other].l2, dropped);
 		}
-		if (other != cpu && *entry & HAS(other))
+		if (other != cpu && was & HAS(other))
 			share(&caches->own[other].l1, line);
 	}
-	*entry |= HAS(cpu);
+	cache_find(&caches->l3, line)->flags |= HAS(cpu);
 	return was ? 0 : MISSED_L3;
 }
 
 static unsigned int fetch(struct caches *caches, unsigned int cpu, __u64 line)
 {
 	struct own *own = &caches->own[cpu];
-	__u64 dropped = 0, was = bring(&own->l2, line, &dropped);
+	__u64 dropped;
+	unsigned int was = bring(&own->l2, line, &dropped);
 
-	if (dropped)
-		drop(&own->l1, dropped >> ENTRY_SHIFT);
 	if (is_there(was))
 		return MISSED_L1;
+	if (!was)
+		cache_drop(&own->l1, dropped);
 	return MISSED_L1 | MISSED_L2 | (was ? LOST_LINE : 0) |
 	       fetch_from_l3(caches, cpu, line);
 }
 
 static unsigned int take(struct caches *caches, unsigned int cpu, __u64 line)
 {
-	__u64 *entry = find(&caches->l3, line);
+	struct entry *entry = cache_find(&caches->l3, line);
 	unsigned int other, took = 0;
 
 	for (other = 0; other < caches->cpus; other++) {
-		if (other == cpu || !(*entry & HAS(other)))
+		if (other == cpu || !(entry->flags & HAS(other)))
 			continue;
 		lose(&caches->own[other].l1, line);
 		if (lose(&caches->own[other].l2, line))
 			took = TOOK_LINE;
 	}
-	*entry = (*entry & ~ALL_CPUS) | HAS(cpu);
-	*set_of(&caches->own[cpu].l1, line) |= OWNED;
+	entry->flags = (entry->flags & ~ALL_CPUS) | HAS(cpu);
+	cache_find(&caches->own[cpu].l1, line)->flags |= OWNED;
 	return took;
 }
 
@@ -216,12 +153,12 @@ unsigned int caches_access(struct caches *caches, unsigned int cpu, __u64 line,
 			   bool store)
 {
 	struct cache *l1 = &caches->own[cpu].l1;
-	unsigned int found = 0;
 	__u64 dropped;
+	unsigned int was = bring(l1, line, &dropped), found = 0;
 
-	if (!is_there(bring(l1, line, &dropped)))
+	if (!is_there(was))
 		found = fetch(caches, cpu, line);
-	if (store && !(*set_of(l1, line) & OWNED))
+	if (store && !(was & OWNED))
 		found |= take(caches, cpu, line);
 	return found;
 }

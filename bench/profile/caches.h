@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A model of the data caches of a small server: an L1 and an L2 for each CPU, and an L3
- * that they share. In each set of a cache, the line that was used least recently gives
- * way. An L2 has all that its L1 has, the L3 has all that any L2 has, and a CPU that
- * writes a line takes it away from all others.
+ * that they share. An L2 has all that its L1 has, the L3 has all that any L2 has, and a
+ * CPU that writes a line takes it away from all others.
  *
  * There is no prefetcher, no cache of instructions or translations, and no time: who is
  * first is who is asked about first.

@@ -16,8 +16,8 @@ FOLDER = pathlib.Path(profile.__file__).parent
 # As caches.h has them.
 L1, L2, L3, LOST, TOOK = (1 << bit for bit in range(5))
 OWN, ALL = L1 | L2, L1 | L2 | L3
-# Lines that far apart are in the same set of the cache: sets and ways.
-L1_SIZE, L2_SIZE, L3_SIZE = (64, 8), (1024, 16), (16384, 16)
+# In lines.
+L1_SIZE, L2_SIZE, L3_SIZE = 512, 16384, 262144
 CPUS = 3
 
 
@@ -33,7 +33,8 @@ def library(tmp_path_factory):
     path = tmp_path_factory.mktemp("caches") / "caches.so"
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(tools, "LOGS", path.parent)
-        compiler.build("the model", path, [FOLDER / "caches.c", FOLDER / "stores.c"],
+        compiler.build("the model", path,
+                       [FOLDER / f"{name}.c" for name in ("cache", "caches", "stores")],
                        ["-shared", "-fPIC"], "build.log")
     found = ctypes.CDLL(path)
     found.caches_new.restype = ctypes.c_void_p
@@ -62,26 +63,26 @@ def test_comes_once(access):
     assert [access(0, 5), access(0, 5), access(0, 5, True)] == [ALL, 0, 0]
 
 
-# What a line finds that was used before as many others as there are ways.
+# What a line finds that was used before as many others as there is room for.
 @pytest.mark.parametrize("size, found", [(L1_SIZE, L1), (L2_SIZE, OWN), (L3_SIZE, ALL)])
 def test_least_recently_used_gives_way(access, size, found):
-    sets, ways = size
-    lines = [7 + sets * number for number in range(ways)]
+    # So far apart that in sets they would all share one.
+    lines = [7 + 16384 * number for number in range(size)]
     assert all(access(0, line) == ALL for line in lines)
     if size == L1_SIZE:
         # The first one is no more the one that was not used for longest.
         assert not any(access(0, line) for line in (lines[0], *lines[2:]))
         lines[0] = lines[1]
-    assert access(0, 7 + sets * ways) == ALL
+    assert access(0, 7 + 16384 * size) == ALL
     assert access(0, lines[0]) == found
 
 
 def test_l1_has_what_l2_has(access):
     """An L2 does not know that its L1 uses a line all the time."""
-    sets, ways = L2_SIZE
     access(0, 7)
-    found = [(access(0, 7 + sets * number), access(0, 7)) for number in range(1, ways + 1)]
-    assert found == [(ALL, 0)] * (ways - 1) + [(ALL, OWN)]
+    found = collections.Counter((access(0, 7 + number), access(0, 7))
+                                for number in range(1, L2_SIZE + 1))
+    assert found == {(ALL, 0): L2_SIZE - 1, (ALL, OWN): 1}
 
 
 def test_l3_is_shared(access):
@@ -97,40 +98,34 @@ def test_lines_move_between_cpus(access):
 
 
 def test_lost_for_more_than_one_reason(access):
-    sets, ways = L2_SIZE
     access(0, 5)
     access(1, 5, True)
-    for number in range(1, ways + 1):
-        access(0, 5 + sets * number)
+    for number in range(1, L2_SIZE + 1):
+        access(0, 5 + number)
     assert access(0, 5) == OWN
 
 
 class Cache:
-    """Lists of lines, the last one that was used first."""
+    """The lines, the one that was used first comes first."""
 
-    def __init__(self, sets, ways):
-        self.sets, self.ways = sets, ways
-        self.lines, self.lost = collections.defaultdict(list), set()
-
-    def of(self, line):
-        return self.lines[line % self.sets]
+    def __init__(self, size):
+        self.size, self.lines, self.lost = size, collections.OrderedDict(), set()
 
     def use(self, line):
         """Whether it was there, whether it was lost, and which one is dropped."""
-        was, lost, lines = line in self.of(line), line in self.lost, self.of(line)
+        was, lost = line in self.lines, line in self.lost
         self.drop(line)
-        lines.insert(0, line)
-        dropped = lines[-1] if len(lines) > self.ways else None
+        self.lines[line] = True
+        dropped = next(iter(self.lines)) if len(self.lines) > self.size else None
         self.drop(dropped)
         return was and not lost, lost, dropped
 
     def drop(self, line):
-        if line is not None and line in self.of(line):
-            self.of(line).remove(line)
+        self.lines.pop(line, None)
         self.lost.discard(line)
 
     def lose(self, line):
-        had = line in self.of(line) and line not in self.lost
+        had = line in self.lines and line not in self.lost
         if had:
             self.lost.add(line)
         return had
@@ -140,8 +135,8 @@ class Model:
     """What caches.h says, each time anew."""
 
     def __init__(self):
-        self.own = [(Cache(*L1_SIZE), Cache(*L2_SIZE)) for _ in range(CPUS)]
-        self.l3 = Cache(*L3_SIZE)
+        self.own = [(Cache(L1_SIZE), Cache(L2_SIZE)) for _ in range(CPUS)]
+        self.l3 = Cache(L3_SIZE)
 
     def fetch(self, cpu, line):
         l1, l2 = self.own[cpu]
@@ -166,14 +161,16 @@ class Model:
 
 
 def test_random_accesses(access):
+    """Around as many lines as an L1 has, an L2, and the L3."""
     model, chance = Model(), random.Random(1)
-    lines = [L3_SIZE[0] * number + place for number in range(20) for place in (0, 1, 64)]
     seen = set()
-    for _ in range(20000):
-        one = chance.randrange(CPUS), chance.choice(lines), chance.random() < 0.2
-        found = access(*one)
-        assert found == model.access(*one)
-        seen.add(found)
+    for size, times in ((L1_SIZE, 20000), (L2_SIZE, 100000), (L3_SIZE, 700000)):
+        for _ in range(times):
+            line = chance.randrange(size * 5 // 4)
+            one = chance.randrange(CPUS), line * 64, chance.random() < 0.2
+            found = access(*one)
+            assert found == model.access(*one)
+            seen.add(found)
     assert seen >= {0, L1, OWN, ALL, OWN | LOST, TOOK, OWN | TOOK, OWN | LOST | TOOK}
 
 

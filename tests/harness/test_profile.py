@@ -84,20 +84,41 @@ def verdict(*args, kinds=misses.LEVELS, **by_arm):
 
 
 @pytest.mark.parametrize("stock, again, rust, said", [
-    ((10, 10), None, (10, 9), goals.MET),
-    ((1, 1), None, (1.04, 1), goals.MET),
-    ((1, 1), None, (1.06, 1), goals.MISSED),
-    ((10, 10), None, (10.09, 10), goals.MET),
-    ((10, 10), None, (9, 10.11), goals.MISSED),
+    ((10, 10, 10), None, (10, 9, 10), goals.MET),
+    ((1, 1, 1), None, (1.09, 1.09, 1.09), goals.MET),
+    ((1, 1, 1), None, (1.11, 1.11, 1.11), goals.MISSED),
+    ((10, 10, 10), None, (10.19, 10.19, 10.19), goals.MET),
+    ((10, 10, 10), None, (10.21, 10.21, 10.21), goals.MISSED),
+    # One round may be worse.
+    ((10, 10, 10), None, (10, 10, 99), goals.MET),
+    ((10, 10, 10), None, (10, 99, 99), goals.MISSED),
     # In each round, stock of the same one is what counts.
-    ((10, 20), None, (15, 15), goals.MISSED),
-    ((10, 10), (10.5, 10), (10.4, 10), goals.MET),
-    ((10, 10), (9.5, 10), (10.6, 10), goals.MISSED),
-    ((10, 10), None, (), goals.UNKNOWN),
+    ((10, 20, 10), None, (15, 15, 15), goals.MISSED),
+    ((10, 10, 10), (10.5, 10, 10), (10.4, 10.4, 10), goals.MET),
+    ((10, 10, 10), (9.5, 10, 10), (10.6, 10.6, 10), goals.MISSED),
+    ((10, 10, 10), None, (), goals.UNKNOWN),
 ])
-def test_goal(stock, again, rust, said):
+def test_goal(stock, again, rust, said, monkeypatch):
+    monkeypatch.setattr(misses, "EXPLAINED", {})
     arms = {"stock": stock, "rust": rust, **({"again": again} if again else {})}
     assert verdict("l2", **arms) == said
+
+
+def test_explained(monkeypatch):
+    monkeypatch.setattr(misses, "EXPLAINED", {OPERATIONS[0].name: {"l2": 3}})
+    assert verdict("l2", stock=(10,), rust=(13.1,)) == goals.MET
+    assert verdict("l2", stock=(10,), rust=(13.3,)) == goals.MISSED
+    assert verdict("l3", stock=(10,), rust=(13.1,)) == goals.MISSED
+    goal = misses.at_most("less", rounds.Rounds(results("l2", stock=(10,), rust=(1,))),
+                          OPERATIONS[0].name, misses.LEVELS)
+    assert goal["goal"] == "less, and 3 of L2"
+
+
+def test_explained_are_operations():
+    names = {operation.name for operation in workloads.OPERATIONS}
+    assert names >= {*misses.EXPLAINED, *misses.LEFT_OUT}
+    assert {*misses.LEVELS, *misses.SHARING}.issuperset(
+        key for each in misses.EXPLAINED.values() for key in each)
 
 
 def test_all_levels_must_meet_it():
