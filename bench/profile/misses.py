@@ -25,6 +25,7 @@ EXPLAINED = {
     **dict.fromkeys(("other", "far"), OTHER_NODE),
     "fault": {"l2": 1, "l3": 1},
     "enter": {"l3": 1.1},
+    "reclaim": {"l1": 6, "l2": 1},
     "lists": {"l1": 19, "l2": 6, "l3": 6},
     "first": {"l1": 46, "l2": 16, "l3": 12},
     "create": {"l1": 36},
