@@ -20,7 +20,7 @@ KIB = 1024
 # come one after the other.
 OWN_BACK = 0.95
 ALL_BACK = 0.80
-# Of few, as that comes in steps of 0.125 MiB, one percent of what 200 have on stock.
+# With few groups it comes in steps of 0.125 MiB, about 1% of what 200 have on stock.
 ALL_BACK_OF_FEW, FEW = 0.78, 200
 LESS = 0.94
 # Of the slab that is charged: the sums of the statistics.

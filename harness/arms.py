@@ -2,6 +2,7 @@
 """One run of a workload in a guest of an arm, and what may be wrong with it."""
 
 import contextlib
+import dataclasses
 import json
 import os
 import re
@@ -69,11 +70,12 @@ class GuestFailed(BenchError):
     """A guest did not do what it was started for."""
 
     def __init__(self, why, log, console):
+        # With the stacks of one that hangs, if it was asked for them.
+        said = [tail(splats.behind(splats.unasked(console)))]
         if splats.ASKED in console:
-            said = tail(splats.stacks(console), 150)
-        else:
-            said = tail(splats.behind(console))
-        super().__init__(f"{why}, see {shown(log)}\n{said}")
+            asked = splats.stacks(console)
+            said.append(tail(asked, len(asked.splitlines())))
+        super().__init__("\n".join((f"{why}, see {shown(log)}", *said)))
         self.why = why
 
 
@@ -99,8 +101,11 @@ def complaint(ended):
 
 def trouble(ended):
     """What went wrong with the kernel, or None."""
+    if ended.timed_out:
+        # That it panicked then is what it was asked for.
+        ended = dataclasses.replace(ended, console=splats.unasked(ended.console))
     splat = complaint(ended)
-    if splat and splats.ASKED not in splat:
+    if splat:
         return f"the guest's kernel says \"{splat}\""
     if ended.timed_out:
         return f"the guest did not end within {ended.seconds:.0f} s"

@@ -28,8 +28,13 @@ def command(stream, name, **arguments):
     stream.write(json.dumps({"execute": name, "arguments": arguments}) + "\n")
     stream.flush()
     for line in stream:
-        answer = json.loads(line)
+        try:
+            answer = json.loads(line)
+        except ValueError:
+            # It ended in the middle of a line.
+            break
         if "error" in answer:
             raise BenchError(f"QEMU refuses {name}: {answer['error']['desc']}")
         if "return" in answer:
             return
+    raise BenchError(f"QEMU does not answer {name}")

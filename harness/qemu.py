@@ -23,7 +23,7 @@ PR_SET_PDEATHSIG = 1
 # For a guest that hangs: an NMI from outside makes it panic, and tell what each CPU does and
 # which tasks wait uninterruptibly.
 TELL_ON_NMI = "unknown_nmi_panic panic_sys_info=all_bt,blocked_tasks"
-# In s, until it has told.
+# In s, for each answer of the monitor, and then until the guest has told.
 TELL = 20
 
 

@@ -39,7 +39,14 @@ def behind(console, lines=25):
     return "\n".join(console[start:].splitlines()[:lines])
 
 
-def stacks(console):
+def unasked(console):
+    """What a guest said before it was asked, if it was."""
+    end = console.find(ASKED)
+    return console if end < 0 else console[:console.rfind("\n", 0, end) + 1]
+
+
+def stacks(console, lines=150):
     """What a guest that was asked says of its CPUs and of the tasks that wait."""
-    return "\n".join(line for line in behind(console, 1000).splitlines()
-                     if not NOT_CALLS.search(line))
+    said = console.splitlines()
+    start = next((number for number, line in enumerate(said) if ASKED in line), len(said))
+    return "\n".join([line for line in said[start:] if not NOT_CALLS.search(line)][:lines])

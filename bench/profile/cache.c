@@ -3,7 +3,7 @@
 
 #include "cache.h"
 
-/* 2^64 divided by the golden ratio, as hash_64() of the kernel has it. */
+/* 2^64 divided by the square of the golden ratio, as hash_64() of the kernel has it. */
 #define GOLDEN_RATIO	0x61C8864680B583EBULL
 
 /* More buckets than lines, so that most have one line. */

@@ -10,7 +10,7 @@ from harness.scenario_bench import TWIN
 
 LEVELS = {"l1": "L1", "l2": "L2", "l3": "L3"}
 SHARING = {"shared": "stores to shared lines", "lost": "lost", "taken": "taken"}
-# A miss of ten operations is as rare as another task that is due.
+# One miss in ten operations is as rare as another task that is due.
 SLACK = 0.1
 # Two builds differ in what shares a line: two guests with one kernel don't show it.
 LAYOUT = 0.02

@@ -7,6 +7,7 @@ from harness import arms, kernels, qemu
 
 BEFORE = "[    1.000000] Run /init\n# something else\n"
 AFTER = "MM_RECLAIM_EXIT code 0\n[    9.000000] reboot: Restarting system\n"
+KERNEL = kernels.Kernel("rust", "", (), "Rust")
 LINE = arms.RESULT + '{"a": [1.5], "b": "[ 2.000000] c"}\n'
 RESULT = {"a": [1.5], "b": "[ 2.000000] c"}
 PLAIN = arms.RESULT + '{"a": [1.5], "b": "c"}\n'
@@ -37,5 +38,18 @@ def test_none(said):
     ("[    1.1] BUG: sleeping\n[    7.1] Kernel panic - not syncing: NMI: Not continuing\n",
      'the guest\'s kernel says "[    1.1] BUG: sleeping"')))
 def test_hang(said, why):
-    kernel = kernels.Kernel("rust", "", (), "Rust")
-    assert arms.trouble(qemu.Ended(7, True, 0, BEFORE + said, kernel)) == why
+    assert arms.trouble(qemu.Ended(7, True, 0, BEFORE + said, KERNEL)) == why
+
+
+def test_panic_that_was_not_asked_for():
+    said = f"{BEFORE}[    1.1] Kernel panic - not syncing: NMI: Not continuing\n"
+    assert "NMI" in arms.trouble(qemu.Ended(7, False, 0, said, KERNEL))
+
+
+def test_stacks_are_shown():
+    asked = "".join(f"[    7.1]  call_{number}+0x1/0x2\n" for number in range(30))
+    text = str(arms.GuestFailed("it hangs", arms.LOGS / "log", (
+        f"{BEFORE}[    1.1] BUG: sleeping\n[    1.1]  first+0x1/0x2\n" + 50 * "[    2.0] x\n" +
+        f"[    7.1] Kernel panic - not syncing: NMI: Not continuing\n{asked}")))
+    for word in ("BUG: sleeping", "first+0x1", "NMI", "call_0+", "call_29+"):
+        assert word in text

@@ -29,6 +29,8 @@ def fake_qemu(tmp_path):
                 stream.flush()
                 for line in stream:
                     asked.append(json.loads(line))
+                    if not answers:
+                        return
                     for answer in answers.pop(0):
                         stream.write(json.dumps(answer) + "\n")
                     stream.flush()
@@ -52,6 +54,15 @@ def test_refused(qemu):
     answers += [[{"return": {}}], [{"error": {"desc": "no such thing"}}]]
     with pytest.raises(BenchError, match="refuses inject-nmi: no such thing"):
         monitor.ask(path, "inject-nmi", 10)
+
+
+def test_ended(qemu):
+    path, asked, answers = qemu
+    answers += [[{"return": {}}]]
+    # The other end closes when it has nothing to say to the second command.
+    with pytest.raises(BenchError, match="does not answer inject-nmi"):
+        monitor.ask(path, "inject-nmi", 10)
+    assert len(asked) == 2
 
 
 def test_nobody(tmp_path):
