@@ -71,11 +71,10 @@ class GuestFailed(BenchError):
 
     def __init__(self, why, log, console):
         # With the stacks of one that hangs, if it was asked for them.
-        said = [tail(splats.behind(splats.unasked(console)))]
-        if splats.ASKED in console:
-            asked = splats.stacks(console)
-            said.append(tail(asked, len(asked.splitlines())))
-        super().__init__("\n".join((f"{why}, see {shown(log)}", *said)))
+        before, asked = splats.asked(console)
+        super().__init__("\n".join((f"{why}, see {shown(log)}", tail(splats.behind(before)),
+                                    *([tail(splats.stacks(asked), splats.STACKS)]
+                                      if asked else ()))))
         self.why = why
 
 
@@ -103,7 +102,7 @@ def trouble(ended):
     """What went wrong with the kernel, or None."""
     if ended.timed_out:
         # That it panicked then is what it was asked for.
-        ended = dataclasses.replace(ended, console=splats.unasked(ended.console))
+        ended = dataclasses.replace(ended, console=splats.asked(ended.console)[0])
     splat = complaint(ended)
     if splat:
         return f"the guest's kernel says \"{splat}\""

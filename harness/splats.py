@@ -17,6 +17,8 @@ SPLATS = re.compile(r"WARNING:|BUG:|BUG \w|\bOops\b|Kernel panic|KASAN:|KCSAN:"
 
 # What a guest says that was asked by an NMI what it does, as qemu.run() does if it hangs.
 ASKED = "NMI: Not continuing"
+# As many lines as are shown of its stacks.
+STACKS = 150
 # Of a stack: registers, the bytes around the instruction pointer, and what may be left over.
 NOT_CALLS = re.compile(r"\] (?:[RC][A-Z0-9]{1,2}: [0-9a-f]{16}|RSP: |FS: |CS: |Code: | +\? )")
 
@@ -39,14 +41,14 @@ def behind(console, lines=25):
     return "\n".join(console[start:].splitlines()[:lines])
 
 
-def unasked(console):
-    """What a guest said before it was asked, if it was."""
-    end = console.find(ASKED)
-    return console if end < 0 else console[:console.rfind("\n", 0, end) + 1]
+def asked(console):
+    """What a guest said before it was asked what it does, and from then on."""
+    at = console.find(ASKED)
+    start = len(console) if at < 0 else console.rfind("\n", 0, at) + 1
+    return console[:start], console[start:]
 
 
-def stacks(console, lines=150):
-    """What a guest that was asked says of its CPUs and of the tasks that wait."""
-    said = console.splitlines()
-    start = next((number for number, line in enumerate(said) if ASKED in line), len(said))
-    return "\n".join([line for line in said[start:] if not NOT_CALLS.search(line)][:lines])
+def stacks(console):
+    """Of what it said from then on, that of its CPUs and of the tasks that wait."""
+    return "\n".join([line for line in console.splitlines()
+                      if not NOT_CALLS.search(line)][:STACKS])

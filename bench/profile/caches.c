@@ -104,7 +104,8 @@ static void share(struct cache *cache, __u64 line)
 static unsigned int fetch_from_l3(struct caches *caches, unsigned int cpu, __u64 line)
 {
 	__u64 dropped;
-	unsigned int was = bring(&caches->l3, line, &dropped), other;
+	struct entry *entry = cache_use(&caches->l3, line, &dropped);
+	unsigned int was = entry->flags, other;
 
 	for (other = 0; other < caches->cpus; other++) {
 		if (!was) {
@@ -114,7 +115,7 @@ static unsigned int fetch_from_l3(struct caches *caches, unsigned int cpu, __u64
 		if (other != cpu && was & HAS(other))
 			share(&caches->own[other].l1, line);
 	}
-	cache_find(&caches->l3, line)->flags |= HAS(cpu);
+	entry->flags |= VALID | HAS(cpu);
 	return was ? 0 : MISSED_L3;
 }
 

@@ -106,9 +106,9 @@ def compared(rounds, name, kinds):
 def at_most(text, rounds, name, kinds):
     """As far as guests with stock agree, and builds of it; and no more than what is explained."""
     explained = {key: EXPLAINED.get(name, {}).get(key, 0) for key in kinds}
-    more = ", ".join(f"{count:g} of {kinds[key]}" for key, count in explained.items() if count)
+    besides = ", ".join(f"{count:g} of {kinds[key]}" for key, count in explained.items() if count)
     return goal(
-        f"{text}{f', and {more}' if more else ''}", compared(rounds, name, kinds) or None,
+        f"{text}{f', and {besides}' if besides else ''}", compared(rounds, name, kinds) or None,
         lambda found: ", ".join(f"{kinds[key]} {more:+.2f} of {stock:.2f} (noise: {noise:.2f})"
                                 for key, (more, stock, noise) in found.items()),
         lambda found: all(more - explained[key] <= max(noise, SLACK, LAYOUT * stock)

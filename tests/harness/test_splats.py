@@ -30,7 +30,9 @@ def test_stacks_without_registers():
              "[   60.2] task:init            state:D stack:0     pid:43\n"
              "[   60.2]  balance_dirty_pages+0x60e/0x920\n")
     assert splats.ASKED in splats.first(BEFORE + asked)
-    assert splats.stacks(BEFORE + asked).splitlines() == [
+    assert splats.asked(BEFORE + asked) == (BEFORE, asked)
+    assert splats.asked(BEFORE) == (BEFORE, "")
+    assert splats.stacks(asked).splitlines() == [
         line for line in asked.splitlines() if line.split("] ")[1].strip().split()[0] in (
             "Kernel", "RIP:", "default_idle+0x5/0x10", "task:init",
             "balance_dirty_pages+0x60e/0x920")]
