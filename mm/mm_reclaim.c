@@ -25,9 +25,9 @@ static nodemask_t shrinker_nodes __read_mostly;
 /* One of them, and always the same: see shrinker_home_node(). */
 static int shrinker_home __read_mostly;
 
-int next_shrinker_node(int nid)
+unsigned long shrinker_nodes_word(unsigned int at)
 {
-	return next_node(nid, shrinker_nodes);
+	return READ_ONCE(nodes_addr(shrinker_nodes)[at]);
 }
 
 /**

@@ -409,7 +409,7 @@ unsigned long do_shrink_slab_memcg(struct shrink_control *sc,
 extern struct shrinker_memcg_bitmap *shrinker_memcg_bitmaps[];
 void *shrinker_unit_zalloc(gfp_t gfp, int nid);
 void shrinker_unit_free(void *unit);
-int next_shrinker_node(int nid);
+unsigned long shrinker_nodes_word(unsigned int at);
 int shrinker_home_node(void);
 int shrinker_add_node(int nid);
 void shrinker_warn_missing_unit(struct mem_cgroup *memcg, int nid, int shrinker_id);

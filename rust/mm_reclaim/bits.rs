@@ -56,6 +56,11 @@ impl AtomicBits {
 pub(crate) struct Bits(usize);
 
 impl Bits {
+    /// Takes the word as it is.
+    pub(crate) fn from_raw(word: usize) -> Self {
+        Self(word)
+    }
+
     fn mask(bit: u32) -> usize {
         1usize.wrapping_shl(bit)
     }

@@ -20,7 +20,10 @@ use crate::{
         Step,
         Verdict, //
     },
-    map::on_node::HasMap,
+    map::on_node::{
+        HasMap,
+        MapOnNode, //
+    },
     memcg::{
         MemCgroup,
         ReclaimIter, //
@@ -66,9 +69,7 @@ pub(crate) fn register(
 /// So does the root for each new shrinker: a shrinker whose objects don't set bits is called for
 /// the root as long as it doesn't say that it is empty. Does not sleep.
 pub(crate) fn mark(memcg: &MemCgroup, id: ShrinkerId) {
-    for node in Node::with_memory() {
-        memcg.map_on(node).set(id);
-    }
+    MapOnNode::set_on(memcg, Node::with_memory(), id);
 }
 
 /// Takes the id of a shrinker back. Does not sleep.

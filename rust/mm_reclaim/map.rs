@@ -94,15 +94,7 @@ impl Map {
     ///
     /// As [`install`](Self::install), for many units at once. Sleeps.
     pub(crate) fn extend(&self, node: Node, flags: Flags) -> Result {
-        let wanted = || {
-            self.indices().map(|index| {
-                // There may be thousands, and nobody holds the guard here.
-                sys::cond_resched();
-                Key { node, index }
-            })
-        };
-
-        self.install_missing(wanted, flags)
+        self.install_missing(|| self.indices().map(|index| Key { node, index }), flags)
     }
 
     /// Iterates over the indices of all units, in ascending order.
@@ -128,43 +120,25 @@ impl Map {
         wanted: impl Fn() -> K,
         flags: Flags,
     ) -> Result {
-        let missing = || wanted().filter(|&key| !self.is_installed(key));
         let allocate = |key: Key| -> Result<Entry> {
             let unit = SharedUnit::alloc(flags, key.node)?;
             Ok(Entry { key, unit })
         };
 
-        loop {
-            // Not `count()`, which panics on overflow.
-            let nr = missing().fold(0usize, |nr, _| nr.saturating_add(1));
-            if nr == 0 {
-                // ORDERING: The nodes are read again after the units were found, as whoever has
-                // installed these may not have looked for another node yet; pairs with the addition
-                // of a node, after which the tables are read.
-                smp_mb(Full);
-                if missing().next().is_none() {
-                    return Ok(());
-                }
-                continue;
-            }
-
+        while let Some((first, nr)) = self.missing(&wanted) {
             // Always one, where there is one node: it needs no list.
-            let only = if nr == 1 { missing().next() } else { None };
             let single;
             let mut list;
-            let units = match only {
-                Some(key) => {
-                    single = allocate(key)?;
-                    slice::from_ref(&single)
+            let units = if nr == 1 {
+                single = allocate(first)?;
+                slice::from_ref(&single)
+            } else {
+                list = sys::vec_with_capacity(nr, flags)?;
+                for key in wanted().filter(|&key| !self.is_installed(key)).take(nr) {
+                    list.push_within_capacity(allocate(key)?)
+                        .map_err(|_| ENOMEM)?;
                 }
-                None => {
-                    list = sys::vec_with_capacity(nr, flags)?;
-                    for key in missing().take(nr) {
-                        list.push_within_capacity(allocate(key)?)
-                            .map_err(|_| ENOMEM)?;
-                    }
-                    &list
-                }
+                &list
             };
 
             // ORDERING: Fully ordered, if it succeeds, before the nodes are read again; pairs with
@@ -172,6 +146,27 @@ impl Map {
             // seen here, or the new units are seen there. If it fails, this begins anew.
             self.publish(units, flags)?;
         }
+        Ok(())
+    }
+
+    /// Returns the first one of the units that `wanted` returns, in ascending order, that is not
+    /// there, and how many these are; nothing if all are there, or never will be.
+    fn missing<K: Iterator<Item = Key>>(&self, wanted: impl Fn() -> K) -> Option<(Key, usize)> {
+        let guard = rcu::read_lock();
+        let seen = self.table.read(&guard);
+        if seen.is_closed() {
+            return None;
+        }
+        // ORDERING: The nodes are read after the table, as whoever has published that may not have
+        // looked for another node yet; pairs with the addition of a node, after which the tables
+        // are read.
+        smp_mb(Full);
+        let mut finder = Table::finder(seen.get());
+        let mut missing = wanted().filter(|&key| finder.find(key).is_none());
+        let first = missing.next()?;
+
+        // Not `count()`, which panics on overflow.
+        Some((first, missing.fold(1usize, |nr, _| nr.saturating_add(1))))
     }
 
     /// Returns whether the unit is there, or never will be.

@@ -68,7 +68,7 @@
 //! - `memcg_table`: `memcg_bitmap`
 //! - `memcg_bitmap`: `layout`, `bits`
 //! - `id_table`: `shrinker_id`, `unit`
-//! - `sys`: `unit`
+//! - `sys`: `unit`, `bits`
 //! - `layout`: `bits`
 //! - `shrinker_id`: `unit`
 //! - `unit`: `bits`

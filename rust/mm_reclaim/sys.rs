@@ -31,7 +31,13 @@ use kernel::{
     }, //
 };
 
-use crate::unit::Unit;
+use crate::{
+    bits::{
+        AtomicBits,
+        Bits, //
+    },
+    unit::Unit, //
+};
 
 /// The number of a NUMA node.
 ///
@@ -59,16 +65,30 @@ impl Node {
 
     /// Iterates over all possible nodes, in ascending order.
     pub(crate) fn possible() -> impl Iterator<Item = Node> {
-        // SAFETY: `next_possible_node()` has no requirements, and returns possible nodes.
-        unsafe { Self::iter(bindings::next_possible_node) }
+        let mut last = -1;
+
+        core::iter::from_fn(move || {
+            // SAFETY: An FFI call with no additional requirements.
+            last = unsafe { bindings::next_possible_node(last) };
+
+            // INVARIANT: It is a possible node, or none.
+            (last < bindings::MAX_NUMNODES as i32).then_some(Self(last))
+        })
     }
 
     /// Iterates over the nodes that have memory, or are about to get some, in ascending order.
     ///
     /// There may be more of them later, but not fewer: see `install_shrinker_node()`.
     pub(crate) fn with_memory() -> impl Iterator<Item = Node> {
-        // SAFETY: `next_shrinker_node()` has no requirements, and returns possible nodes.
-        unsafe { Self::iter(bindings::next_shrinker_node) }
+        const WORDS: u32 = bindings::MAX_NUMNODES.div_ceil(AtomicBits::LEN);
+
+        (0..WORDS).flat_map(|at| {
+            // SAFETY: An FFI call; there are so many words.
+            let word = Bits::from_raw(unsafe { bindings::shrinker_nodes_word(at) });
+
+            // INVARIANT: Only possible nodes get memory.
+            word.map(move |bit| Self(at.wrapping_mul(AtomicBits::LEN).wrapping_add(bit) as i32))
+        })
     }
 
     /// Returns the node that keeps the deferred work which belongs to no node with units.
@@ -78,23 +98,6 @@ impl Node {
         // INVARIANT: A node with memory is a possible one.
         // SAFETY: An FFI call with no additional requirements.
         Self(unsafe { bindings::shrinker_home_node() })
-    }
-
-    /// Iterates with a C function that returns the node after the given one.
-    ///
-    /// # Safety
-    ///
-    /// `next` must be safe to call, and return a possible node or at least `MAX_NUMNODES`.
-    unsafe fn iter(next: unsafe extern "C" fn(i32) -> i32) -> impl Iterator<Item = Node> {
-        let mut last = -1;
-
-        core::iter::from_fn(move || {
-            // SAFETY: The caller vouches for `next`.
-            last = unsafe { next(last) };
-
-            // INVARIANT: The caller vouches for what `next` returns.
-            (last < bindings::MAX_NUMNODES as i32).then_some(Node(last))
-        })
     }
 }
 

@@ -154,6 +154,15 @@ impl Table {
         self.room.get(key).map(|e| &**e.unit)
     }
 
+    /// Returns who looks for one key after the other; without a table, there are none.
+    pub(crate) fn finder(table: Option<&Self>) -> Finder<'_> {
+        Finder {
+            entries: table.map_or(&[], Self::entries),
+            at: 0,
+            stride: 0,
+        }
+    }
+
     /// The units of `node` from index `start` on, with their indices.
     pub(crate) fn on_node(&self, node: Node, start: u32) -> impl Iterator<Item = (u32, &Unit)> {
         let start = Key { node, index: start }.rank();
@@ -195,5 +204,42 @@ impl Table {
 
     fn push(&mut self, entry: &Entry) -> Result {
         self.room.push(entry.clone())
+    }
+}
+
+/// Looks for units, mostly with the same index on one node after the other.
+///
+/// All nodes have the same units, mostly: so the next one is as far away as this one was.
+pub(crate) struct Finder<'a> {
+    entries: &'a [Entry],
+    /// Where the last one was found, and how far that was from the one before.
+    at: usize,
+    stride: usize,
+}
+
+impl<'a> Finder<'a> {
+    /// Returns the unit at `key`.
+    #[inline]
+    pub(crate) fn find(&mut self, key: Key) -> Option<&'a Unit> {
+        let guess = self.at.wrapping_add(self.stride);
+
+        match self.entries.get(guess) {
+            Some(entry) if entry.key == key => {
+                self.at = guess;
+                Some(&entry.unit)
+            }
+            _ => self.search(key),
+        }
+    }
+
+    fn search(&mut self, key: Key) -> Option<&'a Unit> {
+        let at = self
+            .entries
+            .binary_search_by_key(&key.rank(), |e| e.key.rank())
+            .ok()?;
+
+        self.stride = at.wrapping_sub(self.at);
+        self.at = at;
+        self.entries.get(at).map(|e| &**e.unit)
     }
 }

@@ -148,6 +148,23 @@ impl<O: HasMap> MapOnNode<'_, O> {
         is_closed
     }
 
+    /// Does what [`set`](Self::set) does on each of `nodes`.
+    pub(crate) fn set_on(owner: &O, nodes: impl Iterator<Item = Node>, id: ShrinkerId) {
+        // ORDERING: As in `set`, for all of them.
+        smp_mb(Full);
+
+        let guard = rcu::read_lock();
+        let mut finder = Table::finder(owner.map().table.read(&guard).get());
+        for map in nodes.map(|node| owner.map_on(node)) {
+            match finder.find(map.key(id)) {
+                Some(unit) => map.set_in(unit, id, &guard),
+                None => {
+                    map.set(id);
+                }
+            }
+        }
+    }
+
     /// Does what [`set`](Self::set) does where there is a unit, for who has executed a full barrier
     /// after the object was made visible, and holds RCU. Returns false if there is none.
     ///
@@ -159,10 +176,15 @@ impl<O: HasMap> MapOnNode<'_, O> {
         let Some(unit) = table.and_then(|table| table.get(self.key(id))) else {
             return false;
         };
+        self.set_in(unit, id, guard);
+        true
+    }
+
+    #[inline(always)]
+    fn set_in(&self, unit: &Unit, id: ShrinkerId, guard: &Guard) {
         if !(unit.bits().contains(id.offset()) && self.is_found(id)) {
             Self::set_and_list(self.owner, self.node, unit, id, guard);
         }
-        true
     }
 
     /// Returns whether walks find the unit of `id`. Orders nothing: who sets the bit in that gets

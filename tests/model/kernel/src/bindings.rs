@@ -172,17 +172,18 @@ pub unsafe fn shrinker_unit_free(unit: *mut c_void) {
 /// # Safety
 ///
 /// None.
-pub unsafe extern "C" fn next_possible_node(last: i32) -> i32 {
+pub unsafe fn next_possible_node(last: i32) -> i32 {
     model::next_node(last, model::possible_nodes())
 }
 
-/// Returns the node with memory after `last`.
+/// Returns a word of the nodes with memory: there is one.
 ///
 /// # Safety
 ///
-/// None.
-pub unsafe extern "C" fn next_shrinker_node(last: i32) -> i32 {
-    model::next_node(last, model::nodes_with_memory())
+/// `at` must be zero.
+pub unsafe fn shrinker_nodes_word(at: u32) -> usize {
+    assert_eq!(at, 0);
+    model::nodes_with_memory()
 }
 
 /// Returns the node that had memory first: no test adds one before it.
