@@ -11,7 +11,7 @@ unexport MAKEFLAGS MFLAGS MAKEOVERRIDES VARIANT ARCH KERNELS CONFIGS PART
 
 .PHONY: help deps tree kernel kernels kunit test suites harness-check mutants-check mutants \
 	bench bench-scale bench-softlimit bench-untrusted bench-dying bench-priority bench-retain \
-	bench-profile debug-kernel boots-kernels boots \
+	bench-containers bench-profile debug-kernel boots-kernels boots \
 	failinject retained torture mutants-debug sanitize selftests litmus model \
 	zombies tools-check lint series patches configs ncheck objcheck rustavailable doctor release \
 	clean distclean docs-figures rebase htmldocs rustdoc
@@ -71,6 +71,9 @@ bench-priority: deps kernels ## who keeps memory when all of it is short; QUICK=
 
 bench-retain: deps kernels ## page cache that outlives limits; QUICK=1 is short
 	@bench/run retain
+
+bench-containers: deps kernels ## hosts with many containers, idle and busy; QUICK=1 is short
+	@bench/run containers
 
 bench-profile: deps kernels ## count instructions and misses of hot paths, and RCU sections; QUICK=1 is short
 	@bench/run profile

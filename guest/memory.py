@@ -78,9 +78,12 @@ def write_stream(_hears, size, disk=DISK):
         os.pwrite(disk, data, at % end)
 
 
-def read_part(_hears, first, size):
-    """Leaves `size` bytes of the disk, from `first`, in the page cache."""
+def read_part(_hears, first, size, paged=False):
+    """Leaves `size` bytes of the disk, from `first`, in the page cache; if it is to be `paged`, a
+    page to a folio, as what reads small parts of files does."""
     with open(DISK, "rb", buffering=0) as disk:
+        if paged:
+            os.posix_fadvise(disk.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
         for at in range(first, first + size, MIB):
             os.pread(disk.fileno(), MIB, at)
 
@@ -115,6 +118,24 @@ def eat(hears, size, pause, locked=False):
     if hears is not None:
         wait(hears)
     return {"eaten": eaten}
+
+
+def burst(_hears, size):
+    """Faults in so much memory; how long that took, and each fault."""
+    area = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    area.madvise(mmap.MADV_NOHUGEPAGE)
+    first = ctypes.addressof(ctypes.c_char.from_buffer(area))
+    times, memset, now = [], ctypes.memset, time.perf_counter_ns
+    start = time.monotonic()
+    for at in range(first, first + size, PAGE):
+        before = now()
+        memset(at, 1, 64)
+        times.append(now() - before)
+    took = time.monotonic() - start
+    times.sort()
+    return {"burst": took * 1e6, **{f"p{name}": times[int(len(times) * share)] / 1e3
+                                    for name, share in (("50", .5), ("99", .99), ("999", .999))},
+            "worst": times[-1] / 1e3}
 
 
 def pin(hears, size, first=0):

@@ -38,6 +38,15 @@ def goal(text, figure, found, met, decides=True):
             "verdict": verdict(figure, figure is not None and met(figure))}
 
 
+def within(table, text, one, other, limit):
+    """Of medians, each of an arm, where it was measured, and a metric. Reported only."""
+    found = [table.spread(*each) for each in (one, other)]
+    times = found[0]["median"] / found[1]["median"] \
+        if all(each and each["median"] for each in found) else None
+    return goal(text, times, lambda times: f"{times:.3g} times", lambda times: times <= limit,
+                decides=False)
+
+
 def ratio_goal(table, at, text, metric, least, word, arm="rust", decides=False):
     """Stock's figure is at least `least` times that of rust, at this size."""
     return goal(text, table.ratio("stock", arm, at, metric),

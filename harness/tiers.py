@@ -66,6 +66,7 @@ CI = (
     guests("bench-untrusted", "QUICK=1", on=BENCH),
     guests("bench-dying", "QUICK=1", on=BENCH),
     guests("bench-retain", "QUICK=1", on=BENCH),
+    guests("bench-containers", "QUICK=1", on=BENCH),
     guests("boots", "PART=others", "QUICK=1", on=BENCH),
     guests("boots", "PART=debug", "QUICK=1", on=(*DEBUG, *EXT4)),
     guests("failinject", "QUICK=1", on=DEBUG),
@@ -111,6 +112,7 @@ RELEASE = (
     alone("bench-dying"),
     alone("bench-priority"),
     alone("bench-retain"),
+    alone("bench-containers"),
     alone("mutants"),
     alone("mutants-debug"),
 )

@@ -6,15 +6,13 @@ WORKLOADS, and prints what it measured. guest/workloads/retain_checks.py checks 
 The disks are those of bench/retain.py.
 """
 
-import ctypes
-import mmap
 import os
 import time
 
 from guest import init
 from guest.groups import MIB, Group, check, memory, was_told
 from guest.init import PAGE
-from guest.memory import add_lru_option, eat, use_lru
+from guest.memory import add_lru_option, burst, eat, use_lru
 from guest.retained.files import (
     FILES, bytes_read, cached_pages, given_file, make_file, mount_files, read_file, read_on,
     read_plainly, set_read_ahead)
@@ -117,24 +115,6 @@ def shared(options):
     if pool:
         other.run(read_file, path)
     return found, samples.found
-
-
-def burst(_hears, size):
-    """Faults in so much memory; how long that took, and each fault."""
-    area = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    area.madvise(mmap.MADV_NOHUGEPAGE)
-    first = ctypes.addressof(ctypes.c_char.from_buffer(area))
-    times, memset, now = [], ctypes.memset, time.perf_counter_ns
-    start = time.monotonic()
-    for at in range(first, first + size, PAGE):
-        before = now()
-        memset(at, 1, 64)
-        times.append(now() - before)
-    took = time.monotonic() - start
-    times.sort()
-    return {"burst": took * 1e6, **{f"p{name}": times[int(len(times) * share)] / 1e3
-                                    for name, share in (("50", .5), ("99", .99), ("999", .999))},
-            "worst": times[-1] / 1e3}
 
 
 def flood(hears):

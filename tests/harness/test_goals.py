@@ -79,3 +79,17 @@ def test_times(stock, again, rust, said):
         figures["again"] = {"create": again}
     goal = goals.not_slower(table_of(figures), "N = 500", "", "create")
     assert (goal["verdict"], goal["decides"]) == (said, False)
+
+
+@pytest.mark.parametrize("one, verdict", [(2.1, goals.MET), (2.2, goals.MISSED)])
+def test_within(one, verdict):
+    medians = {("rust", "A", "start"): {"median": one}, ("floor", "A", "start"): {"median": 2}}
+
+    class Table:
+        def spread(self, *where):
+            return medians.get(where)
+
+    found = goals.within(Table(), "", *medians, 1.05)
+    assert (found["verdict"], found["decides"]) == (verdict, False)
+    none = goals.within(Table(), "", next(iter(medians)), ("floor", "B", "start"), 1.05)
+    assert (none["verdict"], none["found"]) == (goals.UNKNOWN, "-")
