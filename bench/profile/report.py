@@ -3,8 +3,9 @@
 
 from bench.profile import misses
 from bench.profile.rounds import Rounds
+from bench.containers import BUSY, BUSY_SHARE, IDLE_SHARE, READS, STATES
 from bench.profile.workloads import (
-    FILES, ICOUNT, MEMORY, OPERATIONS, SIBLINGS, UNCHARGE)
+    CONTAINERS, FILES, ICOUNT, MEMORY, OPERATIONS, SIBLINGS, UNCHARGE)
 from bench.retain import COST, OFF, ON
 from harness.goals import goal
 from harness.report import goal_table, ratio, sections, table
@@ -52,6 +53,11 @@ page that is read, what read(2) executes, with all reclaim, and what the pool's 
 make room in it."""
 # Of the instructions without a pool.
 RETAINED_LIMIT = 1 + COST / 100
+RECLAIMED = f"""\
+Memory is full, and somebody reads as much as there is of it, into large folios or a page to a
+folio, beside no containers, idle ones, or ones that have some page cache and dentries:
+{CONTAINERS[-1].groups[0]} with seven super blocks each. What shrink_node() executes for each MiB
+that is reclaimed, in kswapd and in who reclaims directly."""
 # What takes time that is not that of instructions, or that of others.
 CALLS = {"waits": ("schedule",), "work items": ("__queue_work",),
          "RCU callbacks": ("call_rcu", "kvfree_call_rcu", "call_rcu_hurry")}
@@ -146,6 +152,48 @@ def retained_table(profiles):
     return table(["instructions per page", "stock", "rust, off", "rust, on", "on / off"], rows)
 
 
+def reclaimed(profile, *where):
+    """Per MiB; None if it was not counted."""
+    functions = profile.get("-".join(("containers", *where, "reclaim")), {}).get("functions")
+    return functions and sum(f["instructions"] for f in functions.values())
+
+
+def reclaimed_goals(profiles):
+    """With MGLRU reclaim visits few containers, on stock as here, so that there is nothing to save;
+    and how large folios are that it frees, which differs, is most of what it costs then."""
+    stock, rust = (profiles.get(arm, {}) for arm in ("stock", "rust"))
+    for lru, title in LRUS:
+        for reads, how in READS.items():
+            none, idle, busy = (reclaimed(rust, lru, state, reads) for state in STATES)
+            of_stock = reclaimed(stock, lru, BUSY, reads)
+            found = [("not idle", "of stock", busy, of_stock, BUSY_SHARE)] \
+                if lru == "classic" else [("not idle", "without any", busy, none, IDLE_SHARE)] \
+                if reads == "pages" else []
+            if lru == "classic" or reads == "pages":
+                found.append(("idle", "without any", idle, none, IDLE_SHARE))
+            for state, than, one, other, limit in found:
+                if one or other:
+                    yield goal(f"reclaim beside containers, {title}, {how}, {state}: at most "
+                               f"{limit} times the instructions {than}",
+                               one / other if one and other else None,
+                               lambda times: f"{times:.3f} times",
+                               lambda times, limit=limit: times <= limit)
+
+
+def reclaimed_table(profiles):
+    rows = []
+    for lru, title in LRUS:
+        for state in STATES:
+            for reads, how in READS.items():
+                stock, rust = (reclaimed(profiles.get(arm, {}), lru, state, reads)
+                               for arm in ("stock", "rust"))
+                if stock or rust:
+                    rows.append([f"{title}, {state}, {how}", stock and number(stock),
+                                 rust and number(rust),
+                                 ratio(stock / rust) if stock and rust else None])
+    return table(["instructions per MiB", "stock", "rust", "stock / rust"], rows)
+
+
 def build(results, machine):
     """The content of profile.json."""
     rounds = Rounds(results)
@@ -164,6 +212,7 @@ def build(results, machine):
     goals = [*instruction_goals(titles, rounds),
              *([section_goal(sections_of.get("rust"))] if sections_of else ()),
              *retained_goals(profiles.get("rust", {})),
+             *reclaimed_goals(profiles),
              *misses.goals(titles, rounds, missed)]
     groups = ", ".join(f"{count} for {scenario}" for scenario, count
                        in machine["groups"].items())
@@ -180,6 +229,7 @@ def build(results, machine):
             ("empty groups are passed over", SECTIONS,
              {"siblings": section_table(sections_of)}),
             ("page cache that outlives limits", RETAINED, {"retained": retained_table(profiles)}),
+            ("reclaim beside containers", RECLAIMED, {"reclaimed": reclaimed_table(profiles)}),
             *((title.removeprefix("- of it "), "", function_tables(profiles, name))
               for name, title in titles.items()))}
 

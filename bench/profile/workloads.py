@@ -4,9 +4,10 @@
 import dataclasses
 from collections.abc import Callable
 
-from bench import retain
+from bench import containers, retain
 from guest.groups import MIB
 from guest.init import PAGE
+from harness.common import QUICK
 from harness.scenario import LRUS
 
 
@@ -234,9 +235,27 @@ def once(lru, is_on):
 
 
 ONCE = tuple(once(lru, is_on) for lru, _ in LRUS for is_on in (False, True))
+# Reclaim of the whole machine, by kswapd and whoever needs memory, beside containers. It counts
+# after a sync(2); there is one more when caches are dropped before, and at the end.
+def containers_of(lru, state, reads):
+    name, memory = f"containers-{lru}-{state}-{reads}", 512 if QUICK else 2048
+    return Workload("reclaim", (
+        Operation(f"{name}-syncs", None, "__x64_sys_sync", "any 0 0 0"),
+        Operation(f"{name}-reclaim", "", "shrink_node", "after 0 2 1000000")),
+        lambda result: {f"{name}-syncs": (3, 3)},
+        ("--lru", lru, "--states", state, "--reads", reads, "--memory", str(memory)),
+        lambda result, found: {
+            f"{name}-reclaim": result["series"][f"{state}_{reads}_taken"][0] / MIB},
+        groups=(0, 0) if state == containers.NONE else (1000, 50),
+        memory=lambda n: memory, cpus=2, program="containers.py", disks=containers.disks,
+        caches=False, timeout=1500, name=name)
+
+
+CONTAINERS = tuple(containers_of(lru, state, reads) for lru, _ in LRUS
+                   for state in containers.STATES for reads in containers.READS)
 # What passing over one takes, at the least.
 LEAST_FOR_SIBLING = 10
-WORKLOADS = (HOT, OBJECTS, TURNOVER, LIFE, FILES, SIBLINGS, *ONCE)
+COMPARED = (HOT, OBJECTS, TURNOVER, LIFE, FILES)
+WORKLOADS = (*COMPARED, SIBLINGS, *ONCE, *CONTAINERS)
 # Those whose instructions and misses are compared.
-OPERATIONS = tuple(operation for workload in WORKLOADS if workload not in (SIBLINGS, *ONCE)
-                   for operation in workload.operations)
+OPERATIONS = tuple(operation for workload in COMPARED for operation in workload.operations)
