@@ -54,7 +54,7 @@ mutants: deps tree ## show that the suites catch each documented mutation
 bench: deps kernels ## boot and measure each kernel; QUICK=1 and N="250 500" limit it
 	@bench/run drop_caches
 
-bench-scale: deps kernels ## stock and rust at scale, in eight scenarios; QUICK=1 is short
+bench-scale: deps kernels ## stock and rust at scale, in nine scenarios; QUICK=1 is short
 	@bench/run scale
 
 bench-softlimit: deps kernels ## stock, and soft limits off and on; QUICK=1 is short

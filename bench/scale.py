@@ -14,7 +14,7 @@ import math
 from harness import scenario_bench
 from harness.goals import (
     at_least, at_most, below, factor, goal, maps, maps_by_size, noise_text, noisy, not_slower,
-    ratio_goal)
+    ratio_goal, within)
 from harness.scenario import Case, Scenario, median, named, one_of, over, per, series
 from harness.stats import MEMORY, calls, ms
 
@@ -151,17 +151,25 @@ def busy_goals(table, cases):
 
 # 4. Containers on many nodes.
 
+# Of the time that C takes without any maps.
+FLOOR = 1.05
+
+
 def start_cases(quick):
-    n, memory = (50, 2048) if quick else (1000, 8192)
-    return [Case(f"{n} containers with 10 mounts each, 16 nodes", n,
-                 ("--keep", "start"), memory, kernel=("numa=fake=16",),
-                 timeout=900)]
+    n, sizes = (50, ((16, 2048),)) if quick else (1000, ((16, 8192), (32, 12288)))
+    return [Case(f"{n} containers with 10 mounts each, {nodes} nodes", n,
+                 ("--keep", "start"), memory, kernel=(f"numa=fake={nodes}",),
+                 timeout=900) for nodes, memory in sizes]
 
 
 def start_goals(table, cases):
-    label = cases[0].label
-    return [not_slower(table, label, "starting them takes no longer", "start"),
-            maps(table, label, "memory for shrinker maps is smaller", 1)]
+    for case in cases:
+        at = case.label
+        yield not_slower(table, at, f"{at}: starting them takes no longer", "start")
+        yield maps(table, at, f"{at}: memory for shrinker maps is smaller", 1)
+        yield within(table, f"{at}: starting them takes at most {FLOOR} times what it takes "
+                     "without maps (--arms stock,rust,floor)",
+                     ("rust", at, "start"), ("floor", at, "start"), FLOOR)
 
 
 # 5. Mount churn.
@@ -202,7 +210,21 @@ def hot_goals(table, cases):
                 ("dropped", "two objects of each group are dropped"))]
 
 
-# 7. A writer under pressure.
+# 7. The same of neighbours, from many CPUs.
+
+def share_cases(quick):
+    n, count = (4, 200) if quick else (8, 2000)
+    return [Case(f"{cpus} CPUs", n, ("--keep", "--count", str(count), "share"), 1024,
+                 timeout=600, cpus=cpus) for cpus in ((2,) if quick else (4, 8))]
+
+
+def share_goals(table, cases):
+    return [not_slower(table, case.label, f"{case.label}: {text}", metric)
+            for case in cases
+            for metric, text in (("one", "from one CPU alone"), ("all", "from all of them"))]
+
+
+# 8. A writer under pressure.
 
 def pressure_cases(quick):
     n, memory, count = (250, 512, 640) if quick else (2000, 1024, 2048)
@@ -223,7 +245,7 @@ def per_gib(name):
     return per(name, lambda r: r["series"]["mib"][0] / 1024, 1e6)
 
 
-# 8. All the ids.
+# 9. All the ids.
 
 def largest_cases(quick):
     n, memory = (1000, 1024) if quick else (65535, 4096)
@@ -310,6 +332,13 @@ SCENARIOS = named((
         hot_goals, hot_cases,
         plotted=("transitions", "files", "left", "dropped"), doubts=left_over),
     Scenario(
+        "share", "First and last objects of neighbours",
+        "Each CPU has a group, and these were created one after the other, so that they share "
+        "words of the bitmap of memcgs. Time for an object to come and go on each.",
+        {"one": ("one CPU alone", "us", per("one", one_of("each"))),
+         "all": ("all of them", "us", per("all", one_of("each")))},
+        share_goals, share_cases, plotted=("one", "all")),
+    Scenario(
         "pressure", "A writer under pressure",
         "Writes more than the memory of a small guest, and gives each piece up "
         "with MADV_FREE, so that reclaim can take it without a disk. Per GiB "
@@ -337,5 +366,5 @@ SCENARIOS = named((
 ))
 
 BENCH = scenario_bench.Bench(
-    "scale", "The bench at scale: eight scenarios, each with stock and rust in turn.",
-    SCENARIOS, ("stock", "rust"), ("inline",), scenario_bench.NOTES)
+    "scale", "The bench at scale: nine scenarios, each with stock and rust in turn.",
+    SCENARIOS, ("stock", "rust"), ("inline", "floor"), scenario_bench.NOTES)

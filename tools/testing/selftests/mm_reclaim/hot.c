@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "scenario.h"
@@ -14,36 +13,6 @@
 #define REPEATS		5
 #define LEFT_FOR_DROPS	2	/* dentries in each group */
 #define DROP_ROUNDS	10
-
-/*
- * The dentry of an open file in /proc/self/fd belongs to the group that looks
- * it up, and is put on the list of those that can be reclaimed. The next look
- * after the file was closed takes it away again.
- */
-static int come_and_go(int fds, unsigned int count)
-{
-	struct stat st;
-	char name[16];
-	int fd;
-
-	fd = fcntl(fds, F_DUPFD_CLOEXEC, 0);
-	if (fd < 0)
-		return bench_error("cannot duplicate a file descriptor");
-	snprintf(name, sizeof(name), "%d", fd);
-	for (;;) {
-		if (fstatat(fds, name, &st, AT_SYMLINK_NOFOLLOW))
-			return bench_error("cannot look up /proc/self/fd/%s", name);
-		close(fd);
-		if (!fstatat(fds, name, &st, AT_SYMLINK_NOFOLLOW)) {
-			bench_note("/proc/self/fd/%s stays\n", name);
-			return -1;
-		}
-		if (!--count)
-			return 0;
-		if (fcntl(fds, F_DUPFD_CLOEXEC, fd) != fd)
-			return bench_error("cannot duplicate a file descriptor");
-	}
-}
 
 static int create_and_unlink(const struct bench_site *site, unsigned int i,
 			     unsigned int count)
@@ -104,7 +73,7 @@ static int time_moves(const struct bench_site *site, int fds, unsigned int each,
 		if (bench_join(site, i))
 			return -1;
 		start = bench_now();
-		if (come_and_go(fds, each))
+		if (bench_come_and_go(fds, each))
 			return -1;
 		*transitions += bench_now() - start;
 		start = bench_now();

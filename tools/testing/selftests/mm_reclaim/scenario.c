@@ -7,7 +7,7 @@
 static const struct bench_scenario *const scenarios[] = {
 	&bench_idle, &bench_busy, &bench_start, &bench_churn, &bench_hot,
 	&bench_pressure, &bench_largest, &bench_turnover, &bench_siblings,
-	&bench_files, &bench_objects, &bench_life,
+	&bench_files, &bench_objects, &bench_life, &bench_share,
 };
 
 const struct bench_scenario *bench_find_scenario(const char *name)

@@ -31,6 +31,6 @@ extern const struct bench_scenario bench_idle, bench_busy, bench_start;
 extern const struct bench_scenario bench_churn, bench_hot, bench_pressure;
 extern const struct bench_scenario bench_largest, bench_turnover;
 extern const struct bench_scenario bench_siblings, bench_files;
-extern const struct bench_scenario bench_objects, bench_life;
+extern const struct bench_scenario bench_objects, bench_life, bench_share;
 
 #endif /* __MM_RECLAIM_SCENARIO_H */

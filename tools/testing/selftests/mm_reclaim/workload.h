@@ -73,6 +73,12 @@ struct bench_turns {
 int bench_take_turns(const struct bench_turns *turns, u64 *ns);
 
 /*
+ * moves.c: has the first object of this process's group come, and go, so many times;
+ * @fds is /proc/self/fd.
+ */
+int bench_come_and_go(int fds, unsigned int count);
+
+/*
  * fill.c: memory that was written and given up, so that reclaim can take it.
  */
 struct bench_usage {
