@@ -15,13 +15,11 @@ struct mem_cgroup_per_node;
 
 /**
  * enum mem_cgroup_pass - whom a pass of reclaim visits
- * @MEM_CGROUP_PASS_NONE: nobody, there is no such pass
  * @MEM_CGROUP_PASS_ALL: everybody
  * @MEM_CGROUP_PASS_EXCESS: memcgs in excess, and those below them
  * @MEM_CGROUP_PASS_OTHERS: those that such a pass does not visit
  */
 enum mem_cgroup_pass {
-	MEM_CGROUP_PASS_NONE,
 	MEM_CGROUP_PASS_ALL,
 	MEM_CGROUP_PASS_EXCESS,
 	MEM_CGROUP_PASS_OTHERS,
@@ -106,6 +104,12 @@ static inline bool
 mem_cgroup_excess_in_vain(const struct mem_cgroup_excess_pass *pass)
 {
 	return true;
+}
+
+static inline bool
+mem_cgroup_excess_has_more(const struct mem_cgroup_excess_pass *pass)
+{
+	return false;
 }
 
 static inline struct mem_cgroup *

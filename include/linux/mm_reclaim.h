@@ -44,6 +44,7 @@ typedef int (*mem_cgroup_filter_fn)(struct mem_cgroup *memcg, void *arg);
  * @reclaimed: how many it reclaimed
  * @waiting: how many of @scanned are dirty or under writeback
  * @wanted: how many reclaim wants
+ * @size: how many those have that it visited, and that can be reclaimed at all
  * @priority: the priority of reclaim
  */
 struct mem_cgroup_excess_pass {
@@ -51,6 +52,7 @@ struct mem_cgroup_excess_pass {
 	unsigned long	reclaimed;
 	unsigned long	waiting;
 	unsigned long	wanted;
+	unsigned long	size;
 	int		priority;
 };
 
@@ -350,6 +352,7 @@ void mem_cgroup_close_excess(struct mem_cgroup *memcg);
 bool __mem_cgroup_has_excess(struct mem_cgroup *root);
 long mem_cgroup_nr_excess(struct mem_cgroup *memcg);
 bool mem_cgroup_excess_in_vain(const struct mem_cgroup_excess_pass *pass);
+bool mem_cgroup_excess_has_more(const struct mem_cgroup_excess_pass *pass);
 bool mem_cgroup_below_excess(struct mem_cgroup *root, struct mem_cgroup *memcg);
 struct mem_cgroup *mem_cgroup_iter_excess(struct mem_cgroup *root,
 					  struct mem_cgroup *prev,

@@ -228,3 +228,23 @@ pub(crate) fn is_in_vain(pass: &mem_cgroup_excess_pass) -> bool {
 
     found <= progress || found < wanted.checked_shr(priority).unwrap_or(0)
 }
+
+/// The last priority at which somebody may have more: a quarter of the pages was scanned.
+const LATE: i32 = 2;
+/// Fewer pages than this tell nothing of the others: direct reclaim wants as many.
+const GLANCE: usize = 32;
+
+/// Returns whether those in excess will have more at the next priority, after a pass that was in
+/// vain. Then the anonymous memory of the others is left alone: their page cache will do.
+///
+/// So it is as long as they made progress, and while nothing is urgent, if they have as much as is
+/// wanted and next to nothing of it was scanned.
+pub(crate) fn has_more(pass: &mem_cgroup_excess_pass) -> bool {
+    let progress = pass.scanned >> PROGRESS;
+
+    if pass.priority < EARLY {
+        return pass.priority >= LATE && pass.reclaimed > progress;
+    }
+    pass.scanned < GLANCE && pass.size >= pass.wanted
+        || pass.reclaimed.saturating_add(pass.waiting) > progress
+}

@@ -509,6 +509,36 @@ static void soft_limit_in_vain(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, mem_cgroup_excess_in_vain(&pass));
 }
 
+/* What C passes arrives. */
+static void soft_limit_has_more(struct kunit *test)
+{
+	struct mem_cgroup_excess_pass pass = {
+		.scanned = 64,
+		.reclaimed = 9,
+		.wanted = 1 << DEF_PRIORITY,
+		.size = 1 << DEF_PRIORITY,
+		.priority = 2,
+	};
+
+	KUNIT_EXPECT_TRUE(test, mem_cgroup_excess_has_more(&pass));
+	pass.priority = 1;
+	KUNIT_EXPECT_FALSE(test, mem_cgroup_excess_has_more(&pass));
+	pass.priority = 2;
+	pass.reclaimed = 8;
+	KUNIT_EXPECT_FALSE(test, mem_cgroup_excess_has_more(&pass));
+
+	pass.priority = DEF_PRIORITY;
+	KUNIT_EXPECT_FALSE(test, mem_cgroup_excess_has_more(&pass));
+	pass.waiting = 1;
+	KUNIT_EXPECT_TRUE(test, mem_cgroup_excess_has_more(&pass));
+	pass.waiting = 0;
+	pass.scanned = 31;
+	pass.reclaimed = 0;
+	KUNIT_EXPECT_TRUE(test, mem_cgroup_excess_has_more(&pass));
+	pass.size--;
+	KUNIT_EXPECT_FALSE(test, mem_cgroup_excess_has_more(&pass));
+}
+
 static struct kunit_case soft_limit_cases[] = {
 	KUNIT_CASE(soft_limit_knob),
 	KUNIT_CASE(soft_limit_root),
@@ -522,6 +552,7 @@ static struct kunit_case soft_limit_cases[] = {
 	KUNIT_CASE(soft_limit_walk_group_goes),
 	KUNIT_CASE(soft_limit_rmdir),
 	KUNIT_CASE(soft_limit_in_vain),
+	KUNIT_CASE(soft_limit_has_more),
 	{}
 };
 

@@ -480,6 +480,20 @@ mod soft_limit {
         is_in_vain
     }
 
+    /// Returns whether those in excess have more to give after a pass that was in vain, so that
+    /// anonymous memory of the others is left alone in the one that follows. Does not sleep.
+    ///
+    /// # Safety
+    ///
+    /// `pass` must be valid.
+    #[export]
+    pub(crate) unsafe extern "C" fn mem_cgroup_excess_has_more(
+        pass: *const mem_cgroup_excess_pass,
+    ) -> bool {
+        // SAFETY: The pass is valid.
+        soft_limit::has_more(unsafe { &*pass })
+    }
+
     /// Returns whether a first pass of reclaim of `root` visits a memcg, which is `root` or below
     /// it. Does not sleep.
     ///

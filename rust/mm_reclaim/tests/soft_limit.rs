@@ -44,6 +44,7 @@ use crate::{
     soft_limit::{
         close,
         has_first_pass,
+        has_more,
         is_in_vain,
         is_listed,
         update,
@@ -399,6 +400,7 @@ fn reclaim(memory: Memory, wanted: usize, has_soft_limits: bool) -> (usize, usiz
             reclaimed: memory.trickle >> priority,
             waiting: 0,
             wanted,
+            size: 0,
             priority,
         };
 
@@ -614,6 +616,7 @@ mod tests {
                 reclaimed: wanted,
                 waiting: 0,
                 wanted,
+                size: 0,
                 priority,
             };
             let step = priority as u32;
@@ -648,6 +651,7 @@ mod tests {
                 reclaimed: (scanned >> 10).clamp(1, wanted - 1),
                 waiting: 0,
                 wanted,
+                size: 0,
                 priority,
             };
 
@@ -701,6 +705,7 @@ mod tests {
                     reclaimed: scanned,
                     waiting: 0,
                     wanted,
+                    size: 0,
                     priority,
                 };
 
@@ -725,6 +730,7 @@ mod tests {
                 reclaimed: 0,
                 waiting: 4096,
                 wanted,
+                size: 0,
                 priority,
             };
 
@@ -733,6 +739,49 @@ mod tests {
                 priority as u32,
                 fmt!("for {wanted}"),
             )?;
+        }
+        Ok(())
+    }
+
+    /// Others keep their anonymous memory as long as those in excess give, but not to the end; and
+    /// while nothing is urgent, until it is known what they give.
+    #[test]
+    fn others_are_spared() -> Result {
+        let random = Random::new("others_are_spared");
+
+        for (scanned, priority) in every([0, 1, 8, 31, 32, 4096], 0..=12) {
+            for size in [0, 1023, 1024] {
+                let has_more = |reclaimed, waiting| {
+                    has_more(&mem_cgroup_excess_pass {
+                        scanned,
+                        reclaimed,
+                        waiting,
+                        wanted: 1024,
+                        size,
+                        priority,
+                    })
+                };
+                let is_early = priority >= 10;
+                let is_unknown = is_early && scanned < 32 && size == 1024;
+                let found = [
+                    has_more(0, 0),
+                    has_more(scanned / 8, 0),
+                    has_more(0, scanned),
+                    has_more(scanned, 0),
+                ];
+                let expected = [
+                    is_unknown,
+                    is_unknown,
+                    is_unknown || is_early && scanned > 0,
+                    is_unknown || priority >= 2 && scanned > 0,
+                ];
+
+                random.check(
+                    found == expected,
+                    priority as u32,
+                    fmt!("of {scanned} of {size}: {found:?}"),
+                )?;
+            }
         }
         Ok(())
     }
@@ -755,6 +804,7 @@ mod tests {
                             reclaimed,
                             waiting,
                             wanted,
+                            size: 0,
                             priority,
                         })
                     };

@@ -38,6 +38,7 @@ pub struct mem_cgroup_excess_pass {
     pub reclaimed: usize,
     pub waiting: usize,
     pub wanted: usize,
+    pub size: usize,
     pub priority: i32,
 }
 
