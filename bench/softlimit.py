@@ -63,7 +63,34 @@ def eater_goals(table, cases):
         yield from no_kills(table, at)
 
 
-# 2. Loads that need all of the memory.
+# 2. A job whose working set fits, beside one over its limit.
+
+BESIDE = {"batch": "a batch job", "build": "a build"}
+# And how many requests: one that has to read a page takes longer.
+JOBS = {"interactive": ("anonymous memory", 40000), "database": ("page cache", 5000)}
+
+
+def spare_cases(quick):
+    memory, share = (768, 8) if quick else (1024, 1)
+    return [Case(f"{text} beside {other}, {title}", 1,
+                 ("--lru", lru, "--soft", "0", "--spared", job, "--beside", beside,
+                  "--requests", str(requests // share), "spare"), memory, timeout=600)
+            for job, (text, requests) in JOBS.items() for beside, other in BESIDE.items()
+            for lru, title in (LRUS[:1] if quick else LRUS)
+            if not quick or (job, beside) == ("interactive", "batch")]
+
+
+def spare_goals(table, cases):
+    for case in cases:
+        at = case.label
+        yield not_slower(table, at, f"{at}: refaults of who is spared", "refaults",
+                         "as many as on stock", "on")
+        yield not_slower(table, at, f"{at}: its requests", "took", arm="on")
+        yield looks(table, at)
+        yield from no_kills(table, at)
+
+
+# 3. Loads that need all of the memory.
 
 def load_cases(quick):
     memory, rounds = (768, 1) if quick else (1024, 6)
@@ -88,7 +115,7 @@ def load_goals(table, cases):
             yield not_slower(table, at, f"{at}: not slower", metric, word, "on")
 
 
-# 3. Empty groups beside the writer.
+# 4. Empty groups beside the writer.
 
 def empty_case(n, lru, title, version, repeats, memory):
     limit = ("--v2",) if version == "v2" else ("--soft", "0")
@@ -115,7 +142,7 @@ def empty_goals(table, cases):
         yield from no_kills(table, at)
 
 
-# 4. Memory that can't be reclaimed, and a trickle that can.
+# 5. Memory that can't be reclaimed, and a trickle that can.
 
 def trickle_cases(quick):
     return [] if quick else [
@@ -152,6 +179,16 @@ SCENARIOS = named((
          "ate": ("the eater, until it has all", "s", seconds("ate")),
          "system": ("system time", "s", seconds("system")), **COUNTS},
         eater_goals, eater_cases, plot="samples"),
+    Scenario(
+        "spare", "A job that fits beside one over its limit",
+        "A job has 45% of memory, anonymous or page cache, and answers requests for 16 pages of it "
+        "each. The other one has a soft limit of 0: a batch job that goes through 75% of memory "
+        "again and again, or a build, two processes at a time with 30% each.",
+        {"refaults": ("pages of the job that came back", "", median("refaults", float)),
+         "took": ("all of its requests", "us", median("took", float)),
+         "p99": ("99th percentile of them", "us", median("p99", float)),
+         "done": ("the other one, in a second", "", median("done", float)), **COUNTS},
+        spare_goals, spare_cases, plotted=("refaults", "took")),
     Scenario(
         "loads", "Two loads",
         "Two groups that use memory again and again, read files and compute "

@@ -44,6 +44,7 @@ ONLY = {
     "configs/xfs.config": ("retained",),
     "configs/zombies.config": ("zombies",),
     "guest/": GUESTS,
+    "guest/jobs.py": ("bench-softlimit", "bench-priority", "boots"),
     "guest/torturer.py": ("torture", "sanitize"),
     "guest/workloads/containers.py": ("bench-containers", "bench-profile"),
     "guest/containers.py": ("bench-containers", "bench-profile"),

@@ -10,18 +10,16 @@ import mmap
 import os
 import random
 import time
-import zlib
 
 from guest import init
 from guest.groups import MIB, Group, Process, check, memory, was_told
 from guest.init import CGROUPS, PAGE
-from guest.memory import DISK, SWAP, add_lru_option, fill, read_part, touch, use_lru, zram
+from guest.jobs import REQUEST, compile_files
+from guest.memory import DISK, SWAP, add_lru_option, fill, read_part, use_lru, zram
 from guest.priorities import (
     DEFAULT, KNOB, User, counter, effective, parent_group, prioritize, started, watch)
 
 MCL_CURRENT, MCL_FUTURE = 1, 2
-# Pages that a request is for.
-REQUEST = 16
 PRESSURE = "/proc/pressure/memory"
 
 
@@ -122,26 +120,6 @@ def answer(_hears, size, asked, answers, others):
         for _ in range(REQUEST):
             _ = area[chosen.randrange(size // PAGE) * PAGE]
         os.write(answers, b".")
-
-
-def compile_files(hears, size, number):
-    """As a build does: a process for each file, which takes memory, reads files, and works."""
-    disk = os.open(DISK, os.O_RDONLY)
-    at = number << 34
-    count = 0
-    while not was_told(hears):
-        pid = os.fork()
-        if not pid:
-            area = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-            touch(area, 0, size)
-            found = 0
-            for i in range(8):
-                found = zlib.crc32(os.pread(disk, MIB, at + i * MIB), found)
-            os._exit(0)
-        os.waitpid(pid, 0)
-        at += 4 * MIB
-        count += 1
-    return {"count": count}
 
 
 def stream(hears, first):

@@ -19,9 +19,10 @@ from guest.groups import (
     MIB, Group, check, counted, drop_caches, expect_refused, memory, settled, stat,
     stats, wait, wait_until, was_told)
 from guest.init import CGROUPS, PAGE, Failed
+from guest.jobs import compile_files, database, interactive
 from guest.memory import (
     DISK, SLOW_DISK, SWAP, Count, add_lru_option, available, eat, lost, pin, read_part,
-    touch, use_lru, write_stream)
+    touch, use, use_lru, write_stream)
 
 KNOB = "/proc/sys/vm/memcg_soft_limit"
 # What the eater leaves, as in the series.
@@ -158,6 +159,44 @@ def among_empty(options):
         "none_system": none_system, "none": none, "some_system": some_system, "some": some,
         "none_visits": none_visits, "some_visits": some_visits,
     }, {}
+
+
+# Who is to be spared, and who takes what he gets: how long until memory is short.
+SPARED = {"interactive": interactive, "database": database}
+SETTLED = 5
+
+
+def refaults(group):
+    """Pages that came back after they were reclaimed."""
+    found = init.fields(f"{group.path}/memory.stat")
+    return sum(found[f"workingset_refault_{kind}"] for kind in ("anon", "file"))
+
+
+def share(percent):
+    """Of the machine's memory, in bytes."""
+    return memory() * percent // 100 // MIB * MIB
+
+
+def spare(options):
+    """A job with a working set that fits, beside one over its limit that takes all it gets."""
+    spared, other = Group("spared"), Group("other", options.soft)
+    state, used = Count(), Count()
+    running = spared.start(SPARED[options.spared], share(45), state, options.requests)
+    running.wait_until(state.read)
+    if options.beside == "batch":
+        others = [other.start(use, share(75), used)]
+        others[0].wait_until(used.read)
+    else:
+        others = [other.start(compile_files, share(30), number + 1) for number in range(2)]
+        time.sleep(SETTLED)
+    before, used_before, start = refaults(spared), used.read(), time.monotonic()
+    state.add()
+    found = running.result()
+    elapsed, used_after = time.monotonic() - start, used.read()
+    came_back = refaults(spared) - before
+    done = sum(each.result().get("count", 0) for each in others) or used_after - used_before
+    return {"took": [found["took"]], "p99": [found["p99"]], "refaults": [came_back],
+            "done": [done / elapsed]}, {}
 
 
 def loads(options):
@@ -448,7 +487,7 @@ def come_and_go(options):
 
 
 WORKLOADS = {function.__name__: function for function in (
-    beside_eater, among_empty, loads, knob, late, parent, refused,
+    beside_eater, among_empty, loads, spare, knob, late, parent, refused,
     unreclaimable, trickles, rescue, come_and_go)}
 
 
@@ -458,6 +497,9 @@ def parse(arguments):
     add_lru_option(parser)
     parser.add_argument("--soft", default=None)
     parser.add_argument("--reads", action="store_true")
+    parser.add_argument("--spared", choices=SPARED, default="interactive")
+    parser.add_argument("--beside", choices=("batch", "build"), default="batch")
+    parser.add_argument("--requests", type=int, default=20000)
     parser.add_argument("--pinned", action="store_true")
     parser.add_argument("--no-swap", action="store_true")
     parser.add_argument("--knob", action="store_true", help="soft limits on, on a kernel of ours")
