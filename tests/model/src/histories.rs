@@ -46,7 +46,10 @@ use crate::{
     },
     iter::Verdict,
     lifecycle,
-    map::on_node::HasMap,
+    map::on_node::{
+        HasMap,
+        MapOnNode, //
+    },
     memcg::{
         walk_excess,
         MemCgroup,
@@ -109,6 +112,8 @@ mod map {
         /// The number is that of allocations that succeed.
         Install(usize, u32, Option<usize>),
         Set(usize, usize, Place),
+        /// On all nodes at once, also on the one without memory.
+        SetOn(usize, Place),
         /// A walk that finds the shrinker empty.
         Clear(usize, usize, Place),
         TakeStray(usize, usize),
@@ -128,6 +133,7 @@ mod map {
             1 => (memcg(), index(), (0usize..6).prop_map(Some))
                 .prop_map(|(m, i, n)| Step::Install(m, i, n)),
             6 => (memcg(), node(), place()).prop_map(|(m, n, p)| Step::Set(m, n, p)),
+            3 => (memcg(), place()).prop_map(|(m, p)| Step::SetOn(m, p)),
             6 => (memcg(), node(), place()).prop_map(|(m, n, p)| Step::Clear(m, n, p)),
             2 => (memcg(), node()).prop_map(|(m, n)| Step::TakeStray(m, n)),
             4 => (memcg(), node(), place(), any::<i16>())
@@ -150,6 +156,14 @@ mod map {
     impl Reference {
         fn has_unit(&self, memcg: usize, node: usize, (index, _): Place) -> bool {
             node + 1 < NODES && self.installed.contains(&(memcg, index))
+        }
+
+        fn set(&mut self, memcg: usize, node: usize, place: Place) {
+            if self.has_unit(memcg, node, place) {
+                self.bits.insert((memcg, node, place));
+            } else if !self.closed.contains(&memcg) {
+                self.strays.insert((memcg, node, place.1));
+            }
         }
 
         /// Gives work to a memcg or its nearest ancestor that has a place for it, on the node or, if
@@ -249,11 +263,11 @@ mod map {
 
                 let done = memcgs[m].map_on(node(n)).set(id(place));
                 assert_eq!(done, has_unit || is_closed, "set");
-                if has_unit {
-                    reference.bits.insert((m, n, place));
-                } else if !is_closed {
-                    reference.strays.insert((m, n, place.1));
-                }
+                reference.set(m, n, place);
+            }
+            Step::SetOn(m, place) => {
+                MapOnNode::set_on(&*memcgs[m], (0..NODES).map(node), id(place));
+                (0..NODES).for_each(|n| reference.set(m, n, place));
             }
             Step::Clear(m, n, place) => {
                 let map = memcgs[m].map_on(node(n));
