@@ -7,10 +7,10 @@ Times are of an emulated machine, and reported; what the kernel does for them is
 decides.
 """
 
+from guest.containers import BUSY, FOLIOS, IDLE, NONE, PAGES, STATES
 from harness import disk_image, scenario_bench
 from harness.goals import not_slower, ratio_goal, within
-from harness.scenario import LRUS, Case, Scenario, median, named, one_of
-from harness.stats import MIB
+from harness.scenario import LRUS, Case, Scenario, mib, named, one_of, plain
 
 DISK_SIZE = 4 << 30
 GIB = 1 << 30
@@ -18,16 +18,11 @@ GIB = 1 << 30
 BUSY_SHARE = 0.7
 # Of what reclaim costs where there are no containers.
 IDLE_SHARE = 1.05
-NONE, IDLE, BUSY = STATES = ("none", "idle", "busy")
-READS = {"folios": "large folios", "pages": "a page to a folio"}
+READS = {FOLIOS: "large folios", PAGES: "a page to a folio"}
 
 
 def disks():
     return (disk_image.NULL, disk_image.for_files("ext4", DISK_SIZE))
-
-
-def value(name):
-    return median(name, float)
 
 
 def per_gib(at, *names):
@@ -37,10 +32,6 @@ def per_gib(at, *names):
         taken = series[f"{at}taken"][0]
         return sum(series[at + name][0] for name in names) * GIB / taken if taken else None
     return found
-
-
-def in_mib(name):
-    return lambda r: one_of(name)(r) / MIB
 
 
 def case(label, n, workload, *how, memory=4096, kernel=(), cpus=0):
@@ -58,14 +49,14 @@ def reclaim_metrics(at="", title=""):
         ("cpu", "CPU time of kswapd and of who reads, by GiB reclaimed", "us",
          per_gib(at, "kswapd", "system")),
         ("kswapd", "- of it kswapd", "us", per_gib(at, "kswapd")),
-        ("taken", "- MiB reclaimed", "", in_mib(f"{at}taken")),
-        ("taken_directly", "- of it directly", "", in_mib(f"{at}taken_directly")),
+        ("taken", "- MiB reclaimed", "", mib(f"{at}taken")),
+        ("taken_directly", "- of it directly", "", mib(f"{at}taken_directly")),
         ("stalls", "- times that somebody reclaimed directly", "", one_of(f"{at}stalls")),
         ("slabs", "- objects that shrinkers looked at", "", one_of(f"{at}slabs")))}
 
 
 def fault_metrics(at, title):
-    return {f"{at}{name}": (f"{title}a page fault, {text}", "us", value(f"{at}{name}"))
+    return {f"{at}{name}": (f"{title}a page fault, {text}", "us", plain(f"{at}{name}"))
             for name, text in (("p50", "median"), ("p99", "99th percentile"),
                                ("p999", "99.9th percentile"))}
 
@@ -182,13 +173,13 @@ SCENARIOS = named((
     Scenario(
         "limits", "A hundred groups at their limits",
         "Each may have 4 MiB and reads more, all at once, beside 2000 idle containers.",
-        {**reclaim_metrics(), "elapsed": ("all of it", "us", value("elapsed"))},
+        {**reclaim_metrics(), "elapsed": ("all of it", "us", plain("elapsed"))},
         limit_goals, lambda quick: list(limit_cases(quick)), plotted=("cpu", "elapsed")),
     Scenario(
         "turnover", "Containers that start and stop",
         "On two CPUs, one after the other on each, beside others that have 4900 mounts.",
-        {"per_container": ("a container", "us", value("per_container")),
-         **{f"{what}_{name}": (f"{what}, {text}", "us", value(f"{what}_{name}"))
+        {"per_container": ("a container", "us", plain("per_container")),
+         **{f"{what}_{name}": (f"{what}, {text}", "us", plain(f"{what}_{name}"))
             for what in ("start", "remove")
             for name, text in (("p50", "median"), ("p99", "99th percentile"))}},
         turnover_goals, turnover_cases, plotted=("per_container", "start_p99")),

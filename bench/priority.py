@@ -7,7 +7,7 @@ of each is compared with the same kernel without values, or with memory.low, and
 from harness import disk_image, scenario_bench
 from harness.goals import (
     at_least, at_most, factor, goal, no_kills, not_slower, spread_text)
-from harness.scenario import KILLS, LRUS, Case, Scenario, median, named, one_of
+from harness.scenario import KILLS, LRUS, Case, Scenario, median, named, one_of, plain
 
 CLASSIC, _ = LRUS
 # Published: 65,679 and 64,401 KB/s with 12/12, 118,771 and 580,878 with 12/6.
@@ -37,10 +37,6 @@ def disks():
     return (*others, f"{swap},throttling.iops-total={IOPS}")
 
 
-def value(name):
-    return median(name, float)
-
-
 def percent(name):
     return median(name, lambda share: share * 100)
 
@@ -63,7 +59,7 @@ def keeps(table, label, who, metric):
 
 def each_page(name):
     """What a page takes, in us."""
-    rate = value(name)
+    rate = plain(name)
     return lambda result: 1e6 / rate(result) if rate(result) else None
 
 
@@ -76,8 +72,8 @@ def less(table, one, other, metric, text, arm="rust"):
 
 
 def rates(first, second):
-    return {"rate0": (f"{first}: pages read", "1/s", value("rate0")),
-            "rate1": (f"{second}: pages read", "1/s", value("rate1")),
+    return {"rate0": (f"{first}: pages read", "1/s", plain("rate0")),
+            "rate1": (f"{second}: pages read", "1/s", plain("rate1")),
             "page0": (f"{first}: a page", "us", each_page("rate0")),
             "page1": (f"{second}: a page", "us", each_page("rate1")),
             "kept0": (f"{first}: least part of its memory that it has", "%", percent("kept0")),
@@ -307,22 +303,22 @@ SCENARIOS = named((
         "kubepods and burstable have none, or kubepods has 10. The pod reads half of memory, "
         "and another one three quarters, while pods are made, moved to and removed.",
         {**rates("pod", "other"), "effective": ("the pod's effective value", "",
-                                                value("effective")),
-         "churned": ("pods that came and went", "", value("churned"))},
+                                                plain("effective")),
+         "churned": ("pods that came and went", "", plain("churned"))},
         pod_goals, pod_cases, plot="sizes"),
     Scenario(
         "server", "A server beside files and a build",
         "It answers requests from 45% of memory, one after the other; beside it, a stream of "
         "reads becomes faster and faster, and two compile, with a fifth of memory each.",
-        {"answers": ("answers", "1/s", value("answers")), "p50": ("median", "us", value("p50")),
-         "p99": ("99th percentile", "us", value("p99")),
+        {"answers": ("answers", "1/s", plain("answers")), "p50": ("median", "us", plain("p50")),
+         "p99": ("99th percentile", "us", plain("p99")),
          "kept": ("part of its memory that the server has in the end", "%", percent("kept")),
-         "psi_some": ("some task waits for memory", "us", value("psi_some")),
-         "psi_full": ("all of them do", "us", value("psi_full")),
-         "allocstall": ("direct reclaim", "", value("allocstall")),
-         "pgscan_direct": ("pages scanned in it", "", value("pgscan_direct")),
-         "files": ("files compiled", "", value("files")),
-         "streamed": ("MiB streamed", "", value("streamed")),
+         "psi_some": ("some task waits for memory", "us", plain("psi_some")),
+         "psi_full": ("all of them do", "us", plain("psi_full")),
+         "allocstall": ("direct reclaim", "", plain("allocstall")),
+         "pgscan_direct": ("pages scanned in it", "", plain("pgscan_direct")),
+         "files": ("files compiled", "", plain("files")),
+         "streamed": ("MiB streamed", "", plain("streamed")),
          **KILLS},
         server_goals, server_cases, plotted=("answers", "p99")),
     Scenario(

@@ -11,7 +11,7 @@ are visited, decides; see goals.py.
 from harness import disk_image, scenario_bench
 from harness.common import QUICK
 from harness.goals import at_least, at_most, below, no_kills, not_slower
-from harness.scenario import KILLS, LRUS, Case, Scenario, median, mib, named, over
+from harness.scenario import KILLS, LRUS, Case, Scenario, mib, named, over, plain
 
 # Kernels that take nothing but file pages still swap a few of their own.
 SWAP_LEFT = 4
@@ -32,10 +32,6 @@ def disks():
     gets at once, the second one as fast as a real disk."""
     null = disk_image.NULL
     return (null, f"{null},throttling.bps-write={DISK_SPEED}", disk_image.drive("swap", SWAP))
-
-
-def seconds(name):
-    return median(name, float)
 
 
 def looks(table, label):
@@ -175,27 +171,27 @@ SCENARIOS = named((
         "leave anonymous memory alone while files are written once.",
         {"swap_peak": ("swap of the eater, most", "MiB", mib("swap_peak")),
          "swap": ("- when the writer has ended", "MiB", mib("swap")),
-         "streamed": ("the writer or reader", "s", seconds("streamed")),
-         "ate": ("the eater, until it has all", "s", seconds("ate")),
-         "system": ("system time", "s", seconds("system")), **COUNTS},
+         "streamed": ("the writer or reader", "s", plain("streamed")),
+         "ate": ("the eater, until it has all", "s", plain("ate")),
+         "system": ("system time", "s", plain("system")), **COUNTS},
         eater_goals, eater_cases, plot="samples"),
     Scenario(
         "spare", "A job that fits beside one over its limit",
         "A job has 45% of memory, anonymous or page cache, and answers requests for 16 pages of it "
         "each. The other one has a soft limit of 0: a batch job that goes through 75% of memory "
         "again and again, or a build, two processes at a time with 30% each.",
-        {"refaults": ("pages of the job that came back", "", median("refaults", float)),
-         "took": ("all of its requests", "us", median("took", float)),
-         "p99": ("99th percentile of them", "us", median("p99", float)),
-         "done": ("the other one, in a second", "", median("done", float)), **COUNTS},
+        {"refaults": ("pages of the job that came back", "", plain("refaults")),
+         "took": ("all of its requests", "us", plain("took")),
+         "p99": ("99th percentile of them", "us", plain("p99")),
+         "done": ("the other one, in a second", "", plain("done")), **COUNTS},
         spare_goals, spare_cases, plotted=("refaults", "took")),
     Scenario(
         "loads", "Two loads",
         "Two groups that use memory again and again, read files and compute "
         "checksums; 60% of memory is theirs, and the files don't fit in the "
         "rest.",
-        {"elapsed": ("until both have ended", "s", seconds("elapsed")),
-         "system": ("system time", "s", seconds("system")),
+        {"elapsed": ("until both have ended", "s", plain("elapsed")),
+         "system": ("system time", "s", plain("system")),
          "swap": ("written to swap", "MiB", mib("swap")), **COUNTS},
         load_goals, load_cases, plotted=("elapsed", "system")),
     Scenario(
@@ -204,16 +200,16 @@ SCENARIOS = named((
         "groups are made in the same guest. System time is that of all CPUs. "
         "Published, for 8,000 groups against none: 5.9 times as much system time "
         "if each is visited, 1.3 times if subtrees are left out.",
-        {"none_system": ("no groups: system time", "s", seconds("none_system")),
-         "some_system": ("N groups: system time", "s", seconds("some_system")),
+        {"none_system": ("no groups: system time", "s", plain("none_system")),
+         "some_system": ("N groups: system time", "s", plain("some_system")),
          "over_none": ("- against none", "times",
                        over("some_system", "none_system")),
-         "none": ("no groups: the writer", "s", seconds("none")),
-         "some": ("N groups: the writer", "s", seconds("some")),
+         "none": ("no groups: the writer", "s", plain("none")),
+         "some": ("N groups: the writer", "s", plain("some")),
          "none_visits": ("no groups: groups visited for a GiB", "",
-                         median("none_visits", float)),
+                         plain("none_visits")),
          "some_visits": ("N groups: groups visited for a GiB", "",
-                         median("some_visits", float)),
+                         plain("some_visits")),
          "visited": ("- against none", "times",
                      over("some_visits", "none_visits")), **COUNTS},
         empty_goals, empty_cases, plotted=("none_system", "some_system")),
@@ -224,8 +220,8 @@ SCENARIOS = named((
         "another group, and half of that is wanted. Nobody may keep reclaim to himself: what "
         "that costs is counted in pages.",
         {"per_page": ("scanned for each that is freed", "pages", over("scanned", "freed")),
-         "scanned": ("- scanned", "", median("scanned", float)),
-         "freed": ("- freed, but for the trickle", "", median("freed", float)), **COUNTS},
+         "scanned": ("- scanned", "", plain("scanned")),
+         "freed": ("- freed, but for the trickle", "", plain("freed")), **COUNTS},
         trickle_goals, trickle_cases, plotted=("per_page",)),
 ))
 

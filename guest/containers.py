@@ -11,6 +11,9 @@ from guest.init import LIBC
 
 CLONE_NEWNS, CLONE_NEWIPC = 0x20000, 0x8000000
 CLONE_NEWPID, CLONE_NEWNET = 0x20000000, 0x40000000
+# What they are for who reclaims, and what others read into beside them.
+STATES = NONE, IDLE, BUSY = "none", "idle", "busy"
+READS = FOLIOS, PAGES = "folios", "pages"
 # Of each: the file system, and where in its root.
 MOUNTS = (("tmpfs", "dev"), ("tmpfs", "dev/shm"), ("mqueue", "dev/mqueue"), ("tmpfs", "run"),
           ("sysfs", "sys"))

@@ -29,6 +29,11 @@ def memory():
     return os.sysconf("SC_PHYS_PAGES") * PAGE
 
 
+def part(percent):
+    """Of the machine's memory, in bytes."""
+    return memory() * percent // 100 // MIB * MIB
+
+
 def stats(*names):
     """Counters of ours, read at one time; 0 where there are none."""
     try:

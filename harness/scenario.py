@@ -57,6 +57,11 @@ def median(name, convert):
     return value
 
 
+def plain(name):
+    """The median, as it is."""
+    return median(name, float)
+
+
 def per(name, count, scale=1e3):
     """The median time for one of the operations, in us unless told."""
     def value(result):

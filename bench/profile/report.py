@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """Turns the counts of `make bench-profile` into profile.json and tables."""
 
+from bench.containers import BUSY_SHARE, IDLE_SHARE, READS
 from bench.profile import misses
 from bench.profile.rounds import Rounds
-from bench.containers import BUSY, BUSY_SHARE, IDLE_SHARE, READS, STATES
 from bench.profile.workloads import (
     CONTAINERS, FILES, ICOUNT, MEMORY, OPERATIONS, SIBLINGS, UNCHARGE)
 from bench.retain import COST, OFF, ON
+from guest.containers import BUSY, PAGES, STATES
 from harness.goals import goal
 from harness.report import goal_table, ratio, sections, table
 from harness.scenario import LRUS
@@ -166,12 +167,15 @@ def reclaimed_goals(profiles):
         for reads, how in READS.items():
             none, idle, busy = (reclaimed(rust, lru, state, reads) for state in STATES)
             of_stock = reclaimed(stock, lru, BUSY, reads)
-            found = [("not idle", "of stock", busy, of_stock, BUSY_SHARE)] \
-                if lru == "classic" else [("not idle", "without any", busy, none, IDLE_SHARE)] \
-                if reads == "pages" else []
-            if lru == "classic" or reads == "pages":
-                found.append(("idle", "without any", idle, none, IDLE_SHARE))
-            for state, than, one, other, limit in found:
+            if lru == "classic":
+                limits = (("not idle", "of stock", busy, of_stock, BUSY_SHARE),
+                          ("idle", "without any", idle, none, IDLE_SHARE))
+            elif reads == PAGES:
+                limits = (("not idle", "without any", busy, none, IDLE_SHARE),
+                          ("idle", "without any", idle, none, IDLE_SHARE))
+            else:
+                continue
+            for state, than, one, other, limit in limits:
                 if one or other:
                     yield goal(f"reclaim beside containers, {title}, {how}, {state}: at most "
                                f"{limit} times the instructions {than}",

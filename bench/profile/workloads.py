@@ -5,6 +5,7 @@ import dataclasses
 from collections.abc import Callable
 
 from bench import containers, retain
+from guest.containers import NONE, STATES
 from guest.groups import MIB
 from guest.init import PAGE
 from harness.common import QUICK
@@ -246,13 +247,13 @@ def containers_of(lru, state, reads):
         ("--lru", lru, "--states", state, "--reads", reads, "--memory", str(memory)),
         lambda result, found: {
             f"{name}-reclaim": result["series"][f"{state}_{reads}_taken"][0] / MIB},
-        groups=(0, 0) if state == containers.NONE else (1000, 50),
+        groups=(0, 0) if state == NONE else (1000, 50),
         memory=lambda n: memory, cpus=2, program="containers.py", disks=containers.disks,
         caches=False, timeout=1500, name=name)
 
 
 CONTAINERS = tuple(containers_of(lru, state, reads) for lru, _ in LRUS
-                   for state in containers.STATES for reads in containers.READS)
+                   for state in STATES for reads in containers.READS)
 # What passing over one takes, at the least.
 LEAST_FOR_SIBLING = 10
 COMPARED = (HOT, OBJECTS, TURNOVER, LIFE, FILES)

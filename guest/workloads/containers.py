@@ -9,7 +9,8 @@ import statistics
 import time
 
 from guest import init
-from guest.containers import NR_MOUNTS, Container, make_image
+from guest.containers import (
+    BUSY, NONE, NR_MOUNTS, PAGES, READS, STATES, Container, make_image)
 from guest.groups import MIB, Group, drop_caches
 from guest.init import PAGE
 from guest.memory import DISK, add_lru_option, burst, read_part, use_lru
@@ -17,8 +18,6 @@ from guest.retained.files import FILES, mount_files
 
 IMAGE = f"{FILES}/image"
 FILES_DISK = "/dev/vdb"
-STATES = NONE, IDLE, BUSY = "none", "idle", "busy"
-READS = FOLIOS, PAGES = "folios", "pages"
 # Page cache of a container that is not idle.
 KIB = 64
 # Of a process, by its id: what it used, as the scheduler counts it. See clock_getcpuclockid(3).
@@ -68,17 +67,14 @@ class Usage:
 
 
 def start_containers(options):
-    """As many as there shall be; also returns how long each took, in us."""
+    """As many as there shall be."""
     make_image(IMAGE)
     os.mkdir(f"{FILES}/c")
-    found, times = [], []
+    found = []
     for number in range(options.n):
-        before = time.perf_counter_ns()
-        container = Container(f"c{number}", IMAGE, f"{FILES}/c")
-        container.start()
-        times.append((time.perf_counter_ns() - before) / 1e3)
-        found.append(container)
-    return found, times
+        found.append(Container(f"c{number}", IMAGE, f"{FILES}/c"))
+        found[-1].start()
+    return found
 
 
 def quantiles(times):
@@ -95,7 +91,7 @@ def reclaim(options):
     reader.run(read_part, 0, 2 * options.memory * MIB, True)
     for state in options.states:
         if state != NONE and not containers:
-            containers, _ = start_containers(options)
+            containers = start_containers(options)
         for reads in options.reads:
             drop_caches()
             for container in containers if state == BUSY else ():

@@ -6,26 +6,19 @@ WORKLOADS, and prints what it measured. guest/workloads/priority_checks.py check
 The disks are those of guest/memory.py.
 """
 
-import mmap
 import os
-import random
 import time
 
 from guest import init
-from guest.groups import MIB, Group, Process, check, memory, was_told
-from guest.init import CGROUPS, PAGE
-from guest.jobs import REQUEST, compile_files
-from guest.memory import DISK, SWAP, add_lru_option, fill, read_part, use_lru, zram
+from guest.groups import MIB, Group, Process, check, memory, part, was_told
+from guest.init import CGROUPS
+from guest.jobs import compile_files, working_set
+from guest.memory import DISK, SWAP, add_lru_option, read_part, use_lru, zram
 from guest.priorities import (
     DEFAULT, KNOB, User, counter, effective, parent_group, prioritize, started, watch)
 
 MCL_CURRENT, MCL_FUTURE = 1, 2
 PRESSURE = "/proc/pressure/memory"
-
-
-def part(percent):
-    """Of the machine's memory, in bytes."""
-    return memory() * percent // 100 // MIB * MIB
 
 
 def kept(samples, at, size):
@@ -112,13 +105,10 @@ def answer(_hears, size, asked, answers, others):
     closed the other end, and nobody else has it."""
     for pipe in others:
         os.close(pipe)
-    area = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    fill(area, 0, size)
-    chosen = random.Random(1)
+    use_some = working_set(size)
     os.write(answers, b".")
     while os.read(asked, 1):
-        for _ in range(REQUEST):
-            _ = area[chosen.randrange(size // PAGE) * PAGE]
+        use_some()
         os.write(answers, b".")
 
 

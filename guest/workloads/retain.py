@@ -10,7 +10,7 @@ import os
 import time
 
 from guest import init
-from guest.groups import MIB, Group, check, memory, was_told
+from guest.groups import MIB, Group, check, part, was_told
 from guest.init import PAGE
 from guest.memory import add_lru_option, burst, eat, use_lru
 from guest.retained.files import (
@@ -19,11 +19,6 @@ from guest.retained.files import (
 from guest.retained.pool import KNOB, LIMIT, counter, limited, make_pool, peak
 
 STEP = 0.1
-
-
-def part(percent):
-    """Of the machine's memory, in bytes."""
-    return memory() * percent // 100 // MIB * MIB
 
 
 def retains(options):

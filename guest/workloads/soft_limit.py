@@ -16,7 +16,7 @@ import zlib
 
 from guest import init
 from guest.groups import (
-    MIB, Group, check, counted, drop_caches, expect_refused, memory, settled, stat,
+    MIB, Group, check, counted, drop_caches, expect_refused, memory, part, settled, stat,
     stats, wait, wait_until, was_told)
 from guest.init import CGROUPS, PAGE, Failed
 from guest.jobs import compile_files, database, interactive
@@ -172,22 +172,17 @@ def refaults(group):
     return sum(found[f"workingset_refault_{kind}"] for kind in ("anon", "file"))
 
 
-def share(percent):
-    """Of the machine's memory, in bytes."""
-    return memory() * percent // 100 // MIB * MIB
-
-
 def spare(options):
     """A job with a working set that fits, beside one over its limit that takes all it gets."""
     spared, other = Group("spared"), Group("other", options.soft)
     state, used = Count(), Count()
-    running = spared.start(SPARED[options.spared], share(45), state, options.requests)
+    running = spared.start(SPARED[options.spared], part(45), state, options.requests)
     running.wait_until(state.read)
     if options.beside == "batch":
-        others = [other.start(use, share(75), used)]
+        others = [other.start(use, part(75), used)]
         others[0].wait_until(used.read)
     else:
-        others = [other.start(compile_files, share(30), number + 1) for number in range(2)]
+        others = [other.start(compile_files, part(30), number + 1) for number in range(2)]
         time.sleep(SETTLED)
     before, used_before, start = refaults(spared), used.read(), time.monotonic()
     state.add()

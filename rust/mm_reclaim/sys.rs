@@ -83,7 +83,7 @@ impl Node {
         const WORDS: u32 = bindings::MAX_NUMNODES.div_ceil(AtomicBits::LEN);
 
         (0..WORDS).flat_map(|at| {
-            // SAFETY: An FFI call; there are so many words.
+            // SAFETY: `at` is below the number of words of a `nodemask_t`.
             let word = Bits::from_raw(unsafe { bindings::shrinker_nodes_word(at) });
 
             // INVARIANT: Only possible nodes get memory.
