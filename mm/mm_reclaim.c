@@ -17,6 +17,7 @@
 static struct kmem_cache *shrinker_unit_cachep;
 
 struct shrinker_memcg_bitmap *shrinker_memcg_bitmaps[MAX_NUMNODES] __ro_after_init;
+struct shrinker_memcg_bitmap *lru_memcg_bitmaps[MAX_NUMNODES] __ro_after_init;
 static_assert(SHRINKER_MEMCG_IDS == 1 << MEM_CGROUP_ID_SHIFT);
 
 /* The nodes on which objects can be. Nodes are added, but never taken away. */
@@ -113,6 +114,54 @@ void shrinker_forget_node(int nid)
 }
 #endif
 
+/**
+ * memcg_lru_is_empty - whether no list of a memcg on a node has a page
+ * @memcg: the memcg
+ * @nid: the node
+ *
+ * The generations of the multi-gen LRU, which has no such sizes, are other lists.
+ *
+ * Context: Any. The answer lasts if the lru_lock is held.
+ * Return: whether all sizes are zero.
+ */
+bool memcg_lru_is_empty(struct mem_cgroup *memcg, int nid)
+{
+	struct mem_cgroup_per_node *pn = memcg->nodeinfo[nid];
+
+	/* Without the lock, it may be wrong. */
+	return !data_race(memchr_inv(pn->lru_zone_size, 0, sizeof(pn->lru_zone_size)));
+}
+
+/**
+ * memcg_lock_lru - lock the lists of a memcg on a node
+ * @memcg: the memcg
+ * @nid: the node
+ *
+ * Context: No lru_lock is held, and interrupts are on.
+ */
+void memcg_lock_lru(struct mem_cgroup *memcg, int nid)
+{
+	spin_lock_irq(&memcg->nodeinfo[nid]->lruvec.lru_lock);
+}
+
+/**
+ * memcg_unlock_lru - unlock the lists of a memcg on a node
+ * @memcg: the memcg
+ * @nid: the node
+ *
+ * Context: After memcg_lock_lru().
+ */
+void memcg_unlock_lru(struct mem_cgroup *memcg, int nid)
+{
+	spin_unlock_irq(&memcg->nodeinfo[nid]->lruvec.lru_lock);
+}
+
+static struct shrinker_memcg_bitmap * __init memcg_bitmap_alloc(int nid)
+{
+	return kvzalloc_node(sizeof(struct shrinker_memcg_bitmap), GFP_KERNEL | __GFP_NOFAIL,
+			     node_online(nid) ? nid : NUMA_NO_NODE);
+}
+
 /*
  * Called before the first css_alloc, and so before the first unit. Not merged
  * with others, so that /proc/slabinfo tells what the maps cost.
@@ -122,11 +171,10 @@ void __init mm_reclaim_init(void)
 	int nid;
 
 	/* Where there is no memory yet, there may be some later. */
-	for_each_node(nid)
-		shrinker_memcg_bitmaps[nid] =
-			kvzalloc_node(sizeof(**shrinker_memcg_bitmaps),
-				      GFP_KERNEL | __GFP_NOFAIL,
-				      node_online(nid) ? nid : NUMA_NO_NODE);
+	for_each_node(nid) {
+		shrinker_memcg_bitmaps[nid] = memcg_bitmap_alloc(nid);
+		lru_memcg_bitmaps[nid] = memcg_bitmap_alloc(nid);
+	}
 	shrinker_unit_cachep = kmem_cache_create("shrinker_unit",
 						 SHRINKER_UNIT_SIZE,
 						 __alignof__(long),
@@ -185,6 +233,12 @@ void shrinker_warn_not_empty(struct mem_cgroup *memcg, int nid,
 void shrinker_warn_unlisted(struct mem_cgroup *memcg, int nid)
 {
 	WARN(1, "memcg %llu node %d: has a bit set, but walks of all memcgs pass over it\n",
+	     mem_cgroup_id(memcg), nid);
+}
+
+void memcg_warn_lru_unlisted(struct mem_cgroup *memcg, int nid)
+{
+	WARN(1, "memcg %llu node %d: has pages, but global reclaim passes over it\n",
 	     mem_cgroup_id(memcg), nid);
 }
 #endif /* CONFIG_MEMCG_SHRINKER_RUST_VERIFY */

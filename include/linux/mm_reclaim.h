@@ -90,11 +90,12 @@ struct shrinker_node_info {
 #define SHRINKER_MEMCG_IDS	65536
 
 /**
- * struct shrinker_memcg_bitmap - which memcgs may have something to shrink
+ * struct shrinker_memcg_bitmap - which memcgs may have something to reclaim
  * @words: a bit for each private id of a memcg
  * @limit: words from this one on never had a bit set
  *
- * One for each possible node. All zeroes is a valid empty bitmap. Only Rust
+ * Two for each possible node: of those that may have something to shrink, and of
+ * those that may have pages on its lists. All zeroes is a valid empty bitmap. Only Rust
  * writes it (rust/mm_reclaim/memcg_bitmap.rs).
  */
 struct shrinker_memcg_bitmap {
@@ -332,6 +333,9 @@ void shrinker_memcg_online(struct mem_cgroup *memcg);
 /* What set_shrinker_bit() does after a full barrier. */
 void set_shrinker_bit_after_mb(struct mem_cgroup *memcg, int nid, int shrinker_id);
 
+/* Called with the lru_lock of the node, before pages come to an empty list. */
+void set_memcg_lru_bit(struct mem_cgroup *memcg, int nid);
+
 unsigned long __shrink_slab_memcg(gfp_t gfp_mask, int nid,
 				  struct mem_cgroup *memcg, int priority);
 
@@ -342,6 +346,10 @@ struct mem_cgroup *mem_cgroup_iter_cond(struct mem_cgroup *root,
 struct mem_cgroup *mem_cgroup_iter_charged(struct mem_cgroup *root,
 					   struct mem_cgroup *prev,
 					   struct mem_cgroup_reclaim_cookie *reclaim);
+struct mem_cgroup *mem_cgroup_iter_reclaimable(struct mem_cgroup *root,
+					       struct mem_cgroup *prev,
+					       struct mem_cgroup_reclaim_cookie *reclaim,
+					       int nid);
 struct mem_cgroup *mem_cgroup_iter_shrinkable(struct mem_cgroup *prev, int nid,
 					      unsigned int *pos);
 
@@ -410,6 +418,10 @@ unsigned long do_shrink_slab_memcg(struct shrink_control *sc,
 
 /* Asked of mm/mm_reclaim.c. */
 extern struct shrinker_memcg_bitmap *shrinker_memcg_bitmaps[];
+extern struct shrinker_memcg_bitmap *lru_memcg_bitmaps[];
+bool memcg_lru_is_empty(struct mem_cgroup *memcg, int nid);
+void memcg_lock_lru(struct mem_cgroup *memcg, int nid);
+void memcg_unlock_lru(struct mem_cgroup *memcg, int nid);
 void *shrinker_unit_zalloc(gfp_t gfp, int nid);
 void shrinker_unit_free(void *unit);
 unsigned long shrinker_nodes_word(unsigned int at);
@@ -434,6 +446,7 @@ extern int mm_reclaim_mode;
 void shrinker_warn_not_empty(struct mem_cgroup *memcg, int nid,
 			     struct shrinker *shrinker, unsigned long count);
 void shrinker_warn_unlisted(struct mem_cgroup *memcg, int nid);
+void memcg_warn_lru_unlisted(struct mem_cgroup *memcg, int nid);
 
 /**
  * enum mm_reclaim_stat - what debugfs counts
@@ -483,6 +496,7 @@ enum shrinker_map_view {
 
 long shrinker_map_inspect(struct mem_cgroup *memcg, int nid, int shrinker_id, int what);
 bool shrinker_id_is_listed(int memcg_id, int nid);
+bool memcg_id_has_lru_bit(int memcg_id, int nid);
 bool shrinker_id_is_found(int memcg_id);
 long shrinker_take_deferred(int nid, struct shrinker *shrinker,
 			    struct mem_cgroup *memcg);
@@ -547,6 +561,10 @@ static inline gfp_t shrinker_unit_gfp_may_fail(gfp_t gfp)
 }
 
 static inline void set_shrinker_bits_root(struct shrinker *shrinker)
+{
+}
+
+static inline void set_memcg_lru_bit(struct mem_cgroup *memcg, int nid)
 {
 }
 

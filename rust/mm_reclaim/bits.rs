@@ -75,6 +75,11 @@ impl Bits {
         Self(self.0 & usize::MAX.wrapping_shl(bit))
     }
 
+    /// Returns the bits that are set here or in `other`.
+    pub(crate) fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
     /// Returns whether `bit` is set.
     pub(crate) fn contains(self, bit: u32) -> bool {
         self.0 & Self::mask(bit) != 0

@@ -34,6 +34,7 @@ use crate::{
         MemCgroup,
         RemovedMemcg, //
     },
+    reclaimable,
     retain::{
         may_retain,
         HasRetain,
@@ -183,6 +184,20 @@ pub(crate) unsafe extern "C" fn reparent_shrinker_deferred(memcg: *mut mem_cgrou
 pub(crate) unsafe extern "C" fn free_shrinker_info(memcg: *mut mem_cgroup) {
     // SAFETY: The memcg is valid.
     lifecycle::offline(unsafe { MemCgroup::from_raw(memcg) });
+}
+
+/// Notes that pages come to an empty list of a memcg on a node, so that global reclaim finds them.
+///
+/// Does not sleep; interrupts are off.
+///
+/// # Safety
+///
+/// `memcg` must be valid, and `nid` a possible node. The caller must hold the `lru_lock` of the
+/// memcg on that node.
+#[export]
+pub(crate) unsafe extern "C" fn set_memcg_lru_bit(memcg: *mut mem_cgroup, nid: c_int) {
+    // SAFETY: The memcg is valid, and the node is a possible one.
+    unsafe { reclaimable::list(MemCgroup::from_raw(memcg), Node::from_raw(nid)) };
 }
 
 /// Does the work of `set_shrinker_bit()`, which notes that a memcg has an object of a shrinker on a

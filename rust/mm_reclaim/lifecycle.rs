@@ -28,6 +28,7 @@ use crate::{
         MemCgroup,
         ReclaimIter, //
     },
+    reclaimable,
     shrinker::{
         Shrinker,
         ShrinkerIds,
@@ -132,8 +133,9 @@ pub(crate) fn online(memcg: &MemCgroup) -> Result {
     memcg.reserve_id(GFP_KERNEL)
 }
 
-/// Takes a memcg offline, after its objects were reparented: frees its units after a grace period,
-/// and hands its deferred work to an ancestor. Does not sleep. Has no effect a second time.
+/// Takes a memcg offline, after its objects and pages were reparented: frees its units after a
+/// grace period, and hands its deferred work to an ancestor. Does not sleep. Has no effect a second
+/// time.
 ///
 /// A memcg that failed to come online goes the same way when it is freed.
 pub(crate) fn offline(memcg: &MemCgroup) {
@@ -145,6 +147,7 @@ pub(crate) fn offline(memcg: &MemCgroup) {
     // ORDERING: Closing was fully ordered before the bits are read; pairs with `MapOnNode::list`.
     for node in Node::possible() {
         memcg.map_on(node).unlist();
+        reclaimable::close(memcg, node);
     }
     memcg.forget_id();
 }

@@ -79,6 +79,7 @@ use crate::{
         HasPriority,
         PriorityState, //
     },
+    reclaimable::HasLru,
     retain::{
         HasRetain,
         RetainState, //
@@ -150,6 +151,30 @@ impl MemCgroup {
         }
     }
 
+    /// Warns that global reclaim passes over the memcg, though it has pages. There is no such
+    /// warning without the oracle.
+    pub(crate) fn warn_lru_unlisted(&self, node: Node) {
+        if cfg!(CONFIG_MEMCG_SHRINKER_RUST_VERIFY) {
+            // SAFETY: The memcg is valid as long as `self`.
+            unsafe { bindings::memcg_warn_lru_unlisted(self.as_raw(), node.as_raw()) };
+        }
+    }
+
+    /// Brings the effective protection of this memcg and all above it, from the top down, up to
+    /// date. Does not sleep.
+    pub(crate) fn calculate_protection_path(&self) {
+        // SAFETY: The memcg is valid as long as `self`, and so are those above it. Null stands for
+        // the root.
+        unsafe {
+            bindings::mem_cgroup_calculate_protection_path(ptr::null_mut(), self.as_raw());
+        }
+    }
+
+    fn atomic_last_id(&self) -> &Atomic<u32> {
+        // SAFETY: `shrinker_last_id` is a field of the valid memcg, and accessed by Rust only.
+        unsafe { &*cast_field(&raw const (*self.as_raw()).shrinker_last_id) }
+    }
+
     /// Makes room for its id where look-ups will find the memcg. May sleep if `flags` allow it;
     /// the caller holds `cgroup_mutex`. Returns `ENOMEM` if memory is short.
     pub(crate) fn reserve_id(&self, flags: Flags) -> Result {
@@ -165,6 +190,8 @@ impl MemCgroup {
     /// [`forget_id`](Self::forget_id).
     pub(crate) unsafe fn publish_id(&self) {
         if let Some(id) = self.listed_id() {
+            // Who finds the memcg in the table finds this, too.
+            self.atomic_last_id().store(id.as_raw().into(), Relaxed);
             // SAFETY: As the safety requirements say: nothing else copies what the table has.
             MEMCGS.insert(id, unsafe { RcuFreed::new(NonNull::from(self)) });
         }
@@ -332,15 +359,47 @@ impl HasMap for MemCgroup {
     }
 
     fn bitmap(&self, node: Node) -> &MemcgBitmap {
-        // SAFETY: The array has an element for every possible node, and a `Node` is one. The
-        // bitmaps are allocated zeroed before the first memcg, have the layout of `MemcgBitmap`,
-        // are accessed by Rust only, and never freed.
-        unsafe {
-            let bitmaps = (&raw const bindings::shrinker_memcg_bitmaps)
-                .cast::<*mut bindings::shrinker_memcg_bitmap>();
+        // SAFETY: It is one of the arrays with a bitmap for every possible node.
+        unsafe { bitmap_of(&raw const bindings::shrinker_memcg_bitmaps, node) }
+    }
+}
 
-            &*cast_field(*bitmaps.add(node.as_raw() as usize))
-        }
+/// Returns the bitmap of a node.
+///
+/// # Safety
+///
+/// `bitmaps` must have an element for every possible node: bitmaps that were allocated zeroed
+/// before the first memcg, are accessed by Rust only, and never freed.
+unsafe fn bitmap_of<A>(bitmaps: *const A, node: Node) -> &'static MemcgBitmap {
+    let bitmaps = bitmaps.cast::<*mut bindings::shrinker_memcg_bitmap>();
+
+    // SAFETY: As the safety requirements say; a `Node` is a possible one, and the bitmaps have the
+    // layout of `MemcgBitmap`.
+    unsafe { &*cast_field(*bitmaps.add(node.as_raw() as usize)) }
+}
+
+impl HasLru for MemCgroup {
+    fn lru_bitmap(&self, node: Node) -> &MemcgBitmap {
+        // SAFETY: It is one of the arrays with a bitmap for every possible node.
+        unsafe { bitmap_of(&raw const bindings::lru_memcg_bitmaps, node) }
+    }
+
+    fn lru_is_empty(&self, node: Node) -> bool {
+        // SAFETY: The memcg is valid as long as `self`, and the node is a possible one.
+        unsafe { bindings::memcg_lru_is_empty(self.as_raw(), node.as_raw()) }
+    }
+
+    fn with_lru_locked(&self, node: Node, f: impl FnOnce()) {
+        // SAFETY: The memcg is valid as long as `self`, and the node is a possible one. No caller
+        // has a lock of lists, or interrupts off.
+        unsafe { bindings::memcg_lock_lru(self.as_raw(), node.as_raw()) };
+        f();
+        // SAFETY: The lock was taken just now.
+        unsafe { bindings::memcg_unlock_lru(self.as_raw(), node.as_raw()) };
+    }
+
+    fn last_id(&self) -> u32 {
+        self.atomic_last_id().load(Relaxed)
     }
 }
 

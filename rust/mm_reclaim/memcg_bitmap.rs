@@ -3,9 +3,9 @@
 //! Sets of memcgs: a bit for each private id.
 //!
 //! A walk of a set goes from bit to bit, so that it costs what there is to visit, and a look at
-//! each word in use: neither the number of memcgs nor their depth matters. There is one set for
-//! each node, of the memcgs that may have something to shrink there, and one of those in excess of
-//! their soft limits.
+//! each word in use: neither the number of memcgs nor their depth matters. There are two sets for
+//! each node, of the memcgs that may have something to shrink there and of those that may have
+//! pages on its lists, and one of those in excess of their soft limits.
 
 use core::mem::take;
 use kernel::{
@@ -21,7 +21,10 @@ use kernel::{
 };
 
 use crate::{
-    bits::AtomicBits,
+    bits::{
+        AtomicBits,
+        Bits, //
+    },
     layout::mirrors, //
 };
 
@@ -166,13 +169,29 @@ impl MemcgBitmap {
 
     /// Returns the lowest id whose bit is set, from number `start` on.
     pub(crate) fn next(&self, start: u32) -> Option<MemcgId> {
-        let mut from = start % AtomicBits::LEN;
-
-        (start / AtomicBits::LEN..self.limit.load(Relaxed)).find_map(|at| {
-            let bits = self.words.get(at as usize)?.load();
-            let offset = bits.starting_at(take(&mut from)).next()?;
-
-            MemcgId::new(at.wrapping_mul(AtomicBits::LEN).wrapping_add(offset))
+        first_from(start, self.limit.load(Relaxed), |at| {
+            Some(self.words.get(at)?.load())
         })
     }
+
+    /// Returns the lowest id whose bit is set here or in `other`, from number `start` on.
+    pub(crate) fn next_in_either(&self, other: &Self, start: u32) -> Option<MemcgId> {
+        let limit = self.limit.load(Relaxed).max(other.limit.load(Relaxed));
+
+        first_from(start, limit, |at| {
+            Some(self.words.get(at)?.load().or(other.words.get(at)?.load()))
+        })
+    }
+}
+
+/// Returns the lowest id whose bit is set, from number `start` on, in words before `limit`.
+#[inline(always)]
+fn first_from(start: u32, limit: u32, load: impl Fn(usize) -> Option<Bits>) -> Option<MemcgId> {
+    let mut from = start % AtomicBits::LEN;
+
+    (start / AtomicBits::LEN..limit).find_map(|at| {
+        let offset = load(at as usize)?.starting_at(take(&mut from)).next()?;
+
+        MemcgId::new(at.wrapping_mul(AtomicBits::LEN).wrapping_add(offset))
+    })
 }

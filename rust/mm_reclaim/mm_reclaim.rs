@@ -20,6 +20,7 @@
 //! | [`deferred`] | the work that shrinkers left over, and who inherits it | no |
 //! | [`shrinker`] | C's shrinkers as Rust types, and which have ids | yes |
 //! | [`memcg`] | C's memcgs as Rust types, and what these keep for Rust | yes |
+//! | [`reclaimable`] | which memcgs have something to reclaim, and their order | no |
 //! | `soft_limit::walk` | the order in which memcgs in excess are visited | no |
 //! | `soft_limit` | which memcgs are in excess, and whether a pass over them will do | no |
 //! | [`priority`] | which memcgs reclaim spares, and until when | no |
@@ -41,20 +42,22 @@
 //!
 //! Which of them it uses, as tests/model/layers.py checks:
 //!
-//! - `entry`: `lifecycle`, `walk`, `shrinker`, `memcg`, `dying`, `retain`, `map::on_node`,
-//!   `id_table`, `sys`, `shrinker_id`
-//! - `entry::walk`: `walk`, `verify`, `memcg`, `soft_limit::walk`, `soft_limit`, `priority`,
-//!   `iter`, `sys`
+//! - `entry`: `lifecycle`, `walk`, `shrinker`, `memcg`, `reclaimable`, `dying`, `retain`,
+//!   `map::on_node`, `id_table`, `sys`, `shrinker_id`
+//! - `entry::walk`: `walk`, `verify`, `memcg`, `reclaimable`, `soft_limit::walk`, `soft_limit`,
+//!   `priority`, `iter`, `sys`
 //! - `entry::retain`: `retain`
 //! - `entry::debugfs`: `memcg`, `map::on_node`, `sys`, `shrinker_id`, `unit`
-//! - `lifecycle`: `deferred`, `shrinker`, `memcg`, `iter`, `map::on_node`, `sys`, `shrinker_id`
+//! - `lifecycle`: `deferred`, `shrinker`, `memcg`, `reclaimable`, `iter`, `map::on_node`, `sys`,
+//!   `shrinker_id`
 //! - `walk`: `deferred`, `verify`, `shrinker`, `memcg`, `iter`, `map::on_node`, `memcg_bitmap`,
 //!   `sys`, `shrinker_id`
-//! - `verify`: `shrinker`, `memcg`, `sys`, `shrinker_id`
+//! - `verify`: `shrinker`, `memcg`, `reclaimable`, `sys`, `shrinker_id`
 //! - `deferred`: `memcg`, `iter`, `map::on_node`, `sys`, `shrinker_id`
 //! - `shrinker`: `memcg`, `id_table`, `sys`, `shrinker_id`
-//! - `memcg`: `soft_limit`, `priority`, `retain`, `dying`, `iter`, `map::on_node`, `map`,
-//!   `memcg_table`, `memcg_bitmap`, `sys`, `layout`
+//! - `memcg`: `reclaimable`, `soft_limit`, `priority`, `retain`, `dying`, `iter`, `map::on_node`,
+//!   `map`, `memcg_table`, `memcg_bitmap`, `sys`, `layout`
+//! - `reclaimable`: `iter`, `map::on_node`, `memcg_bitmap`, `sys`
 //! - `soft_limit::walk`: `soft_limit`, `iter`, `memcg_bitmap`, `sys`
 //! - `soft_limit`: `iter`, `memcg_bitmap`, `sys`, `layout`, `bits`
 //! - `priority`: `iter`, `sys`, `layout`
@@ -90,6 +93,7 @@ mod memcg;
 mod memcg_bitmap;
 mod memcg_table;
 mod priority;
+mod reclaimable;
 mod retain;
 mod shrinker;
 mod shrinker_id;

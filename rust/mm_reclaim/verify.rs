@@ -17,14 +17,19 @@ use kernel::{
 use crate::{
     memcg::{
         self,
+        MemCgroup,
         MemCgroupMap, //
     },
+    reclaimable::HasLru,
     shrinker::{
         Target,
         SHRINKERS, //
     },
     shrinker_id::ShrinkerId,
-    sys, //
+    sys::{
+        self,
+        Node, //
+    }, //
 };
 
 /// How often, a millisecond apart, a suspicious count is looked at again.
@@ -47,6 +52,16 @@ pub(crate) fn is_exhaustive() -> bool {
 pub(crate) fn check(target: &Target<'_>, map: &MemCgroupMap<'_>) {
     if sys::mode() == bindings::mm_reclaim_mode_MM_RECLAIM_VERIFY {
         compare(target, map);
+    }
+}
+
+/// Warns about a memcg that has pages on a node, but is not listed there. May sleep.
+pub(crate) fn check_lru(memcg: &MemCgroup, node: Node) {
+    if sys::mode() == bindings::mm_reclaim_mode_MM_RECLAIM_VERIFY
+        && !memcg.is_root()
+        && lasts(|| !memcg.has_lru_bit(node) && !memcg.lru_is_empty(node) && memcg.is_online())
+    {
+        memcg.warn_lru_unlisted(node);
     }
 }
 

@@ -12,10 +12,8 @@
 
 #include "memcg_fixture.h"
 #include "race.h"
+#include "race_groups.h"
 
-#define NR_MIDDLES	2
-#define NR_LEAVES	3
-#define NR_GROUPS	(NR_MIDDLES * (1 + NR_LEAVES))
 #define NR_ITEMS	8
 #define NR_LISTS	2
 #define NR_USES		100
@@ -31,33 +29,18 @@ struct listed_item {
 
 /**
  * struct listed - the state of a race
- * @top: the parent of the middle groups
- * @groups: each middle group, followed by its leaves
- * @ids: their private ids, which go back when a group is offline
- * @serial: to name groups
+ * @rg: the groups
  * @nid: the node that has objects
  * @ts: the shrinkers that have objects, whose locks don't keep two threads from
  *	adding the first object of a group; scanning does not free them
- * @going: the group that goes offline in this round, always a leaf
  * @items: the objects of each thread
  */
 struct listed {
-	struct test_group	*top;
-	struct test_group	groups[NR_GROUPS];
-	int			ids[NR_GROUPS];
-	unsigned int		serial;
+	struct race_groups	rg;
 	int			nid;
 	struct test_shrinker	*ts[NR_LISTS];
-	int			going;
 	struct listed_item	items[RACE_MAX_THREADS][NR_ITEMS];
 };
-
-static struct mem_cgroup *listed_choose(struct race_thread *thread)
-{
-	struct listed *st = thread->race->priv;
-
-	return st->groups[race_random(thread, NR_GROUPS)].memcg;
-}
 
 /* Whether drop_caches comes by the group. */
 static bool listed_search(struct listed *st, struct mem_cgroup *memcg)
@@ -94,7 +77,7 @@ static void listed_toggle(struct race_thread *thread)
 	struct listed_item *item =
 		&st->items[thread->nr][race_random(thread, NR_ITEMS)];
 	struct list_lru *list = &st->ts[race_random(thread, NR_LISTS)]->lru;
-	struct mem_cgroup *memcg = listed_choose(thread);
+	struct mem_cgroup *memcg = race_groups_choose(thread, &st->rg);
 
 	/* A walk may just move it, or what is next to it, to another place. */
 	if (!data_race(list_empty(&item->lru))) {
@@ -113,7 +96,7 @@ static void listed_toggle(struct race_thread *thread)
 	thread->hits[ADDED]++;
 
 	/* It is there until this thread takes it away. */
-	if (race_random(thread, 4) || memcg == st->groups[st->going].memcg)
+	if (race_random(thread, 4) || !race_groups_keep(&st->rg, memcg))
 		return;
 	race_expect(thread->race, listed_search_patiently(st, memcg),
 		    thread->nr, 0);
@@ -137,48 +120,26 @@ static void listed_walker(struct race_thread *thread)
 	int i;
 
 	for (i = 0; i < NR_USES; i++) {
-		test_walk(listed_choose(thread), st->nid);
+		test_walk(race_groups_choose(thread, &st->rg), st->nid);
 		thread->hits[WALKS]++;
 		if (i == NR_USES / 2) {
-			race_expect(thread->race,
-				    !test_group_rmdir(&st->groups[st->going]),
-				    st->going, 0);
+			race_groups_remove(thread, &st->rg);
 			thread->hits[GONE]++;
 		}
 		cond_resched();
 	}
 }
 
-static int listed_make(struct listed *st, int i)
-{
-	struct test_group *parent = i % (1 + NR_LEAVES) ?
-		&st->groups[i - i % (1 + NR_LEAVES)] : st->top;
-	char name[16];
-	int ret;
-
-	snprintf(name, sizeof(name), "s%u", st->serial++);
-	ret = test_group_make(parent, name, false, &st->groups[i]);
-	if (!ret)
-		st->ids[i] = mem_cgroup_private_id(st->groups[i].memcg);
-	return ret;
-}
-
 static void listed_prepare(struct race *race)
 {
 	struct listed *st = race->priv;
-	struct race_thread *thread = &race->threads[0];
 
-	if (race->round && listed_make(st, st->going)) {
-		race_fail(race, "a new group", st->going, 0);
-		return;
-	}
-	st->going = race_random(thread, NR_MIDDLES) * (1 + NR_LEAVES) + 1 +
-		    race_random(thread, NR_LEAVES);
+	race_groups_prepare(race, &st->rg);
 }
 
 static bool listed_has_objects(struct listed *st, int i)
 {
-	struct mem_cgroup *memcg = st->groups[i].memcg;
+	struct mem_cgroup *memcg = st->rg.groups[i].memcg;
 	int k;
 
 	for (k = 0; k < NR_LISTS; k++) {
@@ -195,17 +156,17 @@ static void listed_expect_exact(struct race *race)
 	struct listed *st = race->priv;
 	int i;
 
-	for (i = 0; i < NR_GROUPS; i++)
-		test_settle(st->groups[i].memcg, st->nid);
+	for (i = 0; i < RACE_GROUPS; i++)
+		test_settle(st->rg.groups[i].memcg, st->nid);
 
-	for (i = 0; i < NR_GROUPS; i++) {
-		bool is_listed = shrinker_id_is_listed(st->ids[i], st->nid);
-		struct mem_cgroup *memcg = st->groups[i].memcg;
+	for (i = 0; i < RACE_GROUPS; i++) {
+		bool is_listed = shrinker_id_is_listed(st->rg.ids[i], st->nid);
+		struct mem_cgroup *memcg = st->rg.groups[i].memcg;
 
 		/* Nobody else may have got the id: no other group is made. */
-		race_expect(race, shrinker_id_is_found(st->ids[i]) ==
+		race_expect(race, shrinker_id_is_found(st->rg.ids[i]) ==
 				  (memcg && test_memcg_is_online(memcg)),
-			    st->ids[i], i);
+			    st->rg.ids[i], i);
 		race_expect(race, is_listed == listed_has_objects(st, i),
 			    is_listed, i);
 		race_expect(race,
@@ -219,8 +180,7 @@ static void listed_check(struct race *race)
 	struct listed *st = race->priv;
 	int i, k;
 
-	race_expect(race, test_group_wait_offline(&st->groups[st->going]),
-		    st->going, 0);
+	race_groups_wait(race, &st->rg);
 	synchronize_rcu();
 	rcu_barrier();
 	listed_expect_exact(race);
@@ -237,20 +197,7 @@ static void listed_check(struct race *race)
 		}
 	listed_expect_exact(race);
 
-	test_group_put(&st->groups[st->going]);
-}
-
-static void listed_cleanup(void *data)
-{
-	struct listed *st = data;
-	int i;
-
-	for (i = NR_GROUPS - 1; i >= 0; i--) {
-		if (!st->groups[i].memcg)
-			continue;
-		test_group_rmdir(&st->groups[i]);
-		test_group_put(&st->groups[i]);
-	}
+	race_groups_put(&st->rg);
 }
 
 static void listed_race(struct kunit *test)
@@ -268,15 +215,11 @@ static void listed_race(struct kunit *test)
 		for (k = 0; k < NR_ITEMS; k++)
 			INIT_LIST_HEAD(&st->items[i][k].lru);
 	st->nid = first_online_node;
-	st->top = test_group_top(test);
 	for (i = 0; i < NR_LISTS; i++) {
 		st->ts[i] = test_shrinker_new(test);
 		st->ts[i]->keep = true;
 	}
-	KUNIT_ASSERT_EQ(test,
-			kunit_add_action_or_reset(test, listed_cleanup, st), 0);
-	for (i = 0; i < NR_GROUPS; i++)
-		KUNIT_ASSERT_EQ(test, listed_make(st, i), 0);
+	KUNIT_ASSERT_EQ(test, race_groups_init(test, &st->rg), 0);
 
 	*race = (struct race) {
 		.test = test,

@@ -22,6 +22,8 @@ use crate::{
     iter::{
         self,
         Cookie,
+        Group,
+        HasParent,
         Order,
         PreOrder,
         Step,
@@ -31,6 +33,10 @@ use crate::{
         self,
         MemCgroup,
         ReclaimIter, //
+    },
+    reclaimable::{
+        unlist_if_empty,
+        ReclaimableOrder, //
     },
     sys::{
         self,
@@ -238,6 +244,65 @@ pub(crate) unsafe extern "C" fn mem_cgroup_iter_charged(
 
     // SAFETY: As for this function.
     unsafe { iter_next(root, prev, reclaim, position, PreOrder, filter, pause) }
+}
+
+/// Walks the memcgs of a hierarchy that have something to reclaim on a node without the multi-gen
+/// LRU: below the root of all those that have pages or something to shrink there, by ids; below
+/// another one, as [`mem_cgroup_iter_charged`] does. `root` itself is always visited.
+///
+/// The effective protection of what is above a memcg is brought up to date before that memcg is
+/// returned, or the walk has returned those. May sleep.
+///
+/// # Safety
+///
+/// As for [`mem_cgroup_iter_charged`]. `nid` must be a possible node, and the one of `reclaim`.
+#[export]
+pub(crate) unsafe extern "C" fn mem_cgroup_iter_reclaimable(
+    root: *mut mem_cgroup,
+    prev: *mut mem_cgroup,
+    reclaim: *mut mem_cgroup_reclaim_cookie,
+    nid: c_int,
+) -> *mut mem_cgroup {
+    // SAFETY: The node is a possible one.
+    let node = unsafe { Node::from_raw(nid) };
+    // SAFETY: The caller keeps `root` valid.
+    let is_global = unsafe { top(root) }.is_some_and(MemCgroup::is_root);
+
+    // The oracle looks for memcgs that a walk by ids would miss.
+    if !is_global || verify::is_on() {
+        // SAFETY: As for this function.
+        let next = unsafe { mem_cgroup_iter_charged(root, prev, reclaim) };
+
+        // SAFETY: The walk returned null or a valid memcg.
+        if let Some(memcg) = unsafe { next.cast::<MemCgroup>().as_ref() } {
+            verify::check_lru(memcg, node);
+        }
+        return next;
+    }
+
+    // SAFETY: `prev` is null, or the caller has a reference on it.
+    let parent = unsafe { prev.cast::<MemCgroup>().as_ref() }.and_then(|prev| {
+        // Reclaim was there, and may have taken its last page.
+        unlist_if_empty(prev, node);
+        prev.parent()
+    });
+    // By its number: when `prev` is given back, the parent may go, and its address be another's.
+    let parent = parent.map(Group::serial);
+
+    let (order, pause) = (ReclaimableOrder(node), sys::cond_resched);
+    let filter = |_: &MemCgroup| Verdict::Visit;
+    // SAFETY: It is null or valid, and what it names comes from where this function says.
+    let position = unsafe { position_named_by(reclaim) };
+    // SAFETY: As for this function.
+    let next = unsafe { iter_next(root, prev, reclaim, position, order, filter, pause) };
+
+    // SAFETY: The walk returned null or a valid memcg.
+    let above = unsafe { next.cast::<MemCgroup>().as_ref() }.and_then(MemCgroup::parent);
+    // Many siblings follow each other.
+    if let Some(above) = above.filter(|above| Some(above.serial()) != parent) {
+        above.calculate_protection_path();
+    }
+    next
 }
 
 /// Walks all memcgs that may have something to shrink on a node, and first the root memcg.

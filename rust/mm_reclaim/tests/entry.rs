@@ -21,6 +21,7 @@ use crate::{
         HasMemcgId,
         MemcgId, //
     },
+    reclaimable::HasLru,
     shrinker::{
         Shrinker,
         Target, //
@@ -71,6 +72,21 @@ pub(crate) unsafe extern "C" fn shrinker_id_is_listed(memcg_id: c_int, nid: c_in
     MemCgroup::root()
         .zip(MemcgId::from_raw(memcg_id))
         .is_some_and(|(root, id)| root.bitmap(node).contains(id))
+}
+
+/// Returns whether the memcg that has, or had, a private id is listed as one with pages.
+///
+/// # Safety
+///
+/// `nid` must be a possible node.
+#[export]
+pub(crate) unsafe extern "C" fn memcg_id_has_lru_bit(memcg_id: c_int, nid: c_int) -> bool {
+    // SAFETY: The node is a possible one.
+    let node = unsafe { Node::from_raw(nid) };
+
+    MemCgroup::root()
+        .zip(MemcgId::from_raw(memcg_id))
+        .is_some_and(|(root, id)| root.lru_bitmap(node).contains(id))
 }
 
 /// Returns whether walks find a memcg by this private id.

@@ -581,6 +581,107 @@ mod install {
     }
 }
 
+/// The list of memcgs with pages on lists.
+mod lru {
+    use super::*;
+    use crate::reclaimable::{
+        unlist_if_empty,
+        HasLru, //
+    };
+
+    /// Those with pages must be listed. That others are is found out later.
+    fn check(scene: &Scene) {
+        for memcg in &scene.world.memcgs[1..] {
+            assert!(
+                memcg.nr_pages() == 0 || memcg.has_lru_bit(node()),
+                "not listed"
+            );
+        }
+    }
+
+    /// A scene with a memcg that was listed for a page that is gone.
+    fn listed(ids: &[i32], at: usize) -> Scene {
+        let scene = Scene::new(ids, 0);
+
+        scene.memcg(at).add_page(node());
+        scene.memcg(at).remove_page();
+        scene
+    }
+
+    #[test]
+    fn page_against_walk() {
+        explore(
+            Options::default(),
+            || listed(&[1], 1),
+            [
+                |scene| scene.memcg(1).add_page(node()),
+                |scene| unlist_if_empty(scene.memcg(1), node()),
+            ],
+            check,
+        );
+    }
+
+    /// The pages of one that goes come to its parent, which a walk finds without any.
+    #[test]
+    fn walk_against_reparent() {
+        explore(
+            Options::default(),
+            || {
+                let scene = listed(&[1, 2], 1);
+
+                scene.memcg(2).add_page(node());
+                scene
+            },
+            [
+                |scene| unlist_if_empty(scene.memcg(1), node()),
+                |scene| scene.memcg(2).go_offline(),
+            ],
+            check,
+        );
+    }
+
+    /// Another memcg takes the id, and gets a page.
+    #[test]
+    fn walk_against_new_owner() {
+        explore(
+            Options::default(),
+            || listed(&[0, 1], 2),
+            [
+                |scene| unlist_if_empty(scene.memcg(2), node()),
+                |scene| {
+                    scene.memcg(2).go_offline();
+                    scene.memcg(1).take_id(1);
+                    scene.memcg(1).add_page(node());
+                },
+            ],
+            check,
+        );
+    }
+
+    /// The page goes to the parent, sooner or later, and nobody is listed by the id that is free.
+    #[test]
+    fn page_against_close() {
+        explore(
+            Options::default(),
+            || Scene::new(&[1, 2], 0),
+            [
+                |scene| scene.memcg(2).add_page(node()),
+                |scene| scene.memcg(2).go_offline(),
+            ],
+            |scene| {
+                let id = MemcgId::new(2).unwrap();
+
+                check(scene);
+                assert_eq!(scene.memcg(1).nr_pages(), 1);
+                assert!(
+                    !scene.memcg(0).lru_bitmap(node()).contains(id),
+                    "still listed"
+                );
+            },
+        );
+    }
+}
+
 /// Going offline.
 mod offline {
     use super::*;

@@ -13,6 +13,7 @@ use core::{
 };
 use kernel::{
     alloc::Flags,
+    model::Lock,
     prelude::*,
     sync::{
         atomic::{
@@ -62,6 +63,10 @@ use crate::{
         MemcgBitmap,
         MemcgId, //
     },
+    reclaimable::{
+        self,
+        HasLru, //
+    },
     shrinker,
     soft_limit::{
         self,
@@ -83,6 +88,7 @@ const IDS: usize = 256;
 /// What all memcgs of a [`World`] share.
 struct Shared {
     bitmaps: [MemcgBitmap; NODES],
+    lru_bitmap: MemcgBitmap,
     in_excess: MemcgBitmap,
     by_id: [Atomic<*mut MemCgroup>; IDS],
 }
@@ -99,6 +105,11 @@ pub(crate) struct MemCgroup {
     node_summary: [NodeSummary; NODES],
     id: Atomic<i32>,
     is_online: Atomic<u32>,
+    lru_lock: Lock,
+    /// On the lists of the first node; changes under the lock.
+    nr_pages: Atomic<usize>,
+    /// Whether its pages, and those that come, are its parent's. Changes under the lock.
+    is_reparented: Atomic<u32>,
     refcount: Refcount,
     excess: SoftLimitState,
     usage: Atomic<usize>,
@@ -135,6 +146,7 @@ impl World {
         shrinker::begin();
         let shared = Rc::new(Shared {
             bitmaps: [const { MemcgBitmap::new() }; NODES],
+            lru_bitmap: MemcgBitmap::new(),
             in_excess: MemcgBitmap::new(),
             by_id: [const { Atomic::new(ptr::null_mut()) }; IDS],
         });
@@ -150,6 +162,9 @@ impl World {
                 node_summary: [const { NodeSummary::new() }; NODES],
                 id: Atomic::new(0),
                 is_online: Atomic::new(1),
+                lru_lock: Lock::new(),
+                nr_pages: Atomic::new(0),
+                is_reparented: Atomic::new(0),
                 refcount: Refcount::new(1),
                 excess: SoftLimitState::new(),
                 usage: Atomic::new(0),
@@ -195,9 +210,66 @@ impl MemCgroup {
     /// Goes offline, as in `mem_cgroup_css_offline()`: the id goes back after the map was closed.
     pub(crate) fn go_offline(&self) {
         soft_limit::close(self);
+        self.reparent_pages();
         lifecycle::offline(self);
         self.id.store(0, Relaxed);
         self.is_online.store(0, Relaxed);
+    }
+
+    /// Puts a page on a list, of the memcg or of whom its pages went to, as `folio_lruvec_lock()`
+    /// finds it and `mem_cgroup_update_lru_size()` counts it.
+    pub(crate) fn add_page(&self, node: Node) {
+        let is_added = self.lru_lock.hold(|| {
+            let is_mine = self.is_reparented.load(Relaxed) == 0;
+
+            if is_mine {
+                self.add_pages(1, node);
+            }
+            is_mine
+        });
+
+        if !is_added {
+            self.parent().expect("the root stays").add_page(node);
+        }
+    }
+
+    /// Takes a page from its list.
+    pub(crate) fn remove_page(&self) {
+        self.lru_lock
+            .hold(|| self.nr_pages.store(self.nr_pages() - 1, Relaxed));
+    }
+
+    /// Returns how many pages are on its lists.
+    pub(crate) fn nr_pages(&self) -> usize {
+        self.nr_pages.load(Relaxed)
+    }
+
+    /// The lock is held.
+    fn add_pages(&self, nr: usize, node: Node) {
+        let before = self.nr_pages();
+
+        if before == 0 {
+            reclaimable::list(self, node);
+        }
+        self.nr_pages.store(before + nr, Relaxed);
+    }
+
+    /// Does what `memcg_reparent_objcgs()` does with pages.
+    fn reparent_pages(&self) {
+        let (parent, node) = (
+            self.parent().expect("the root stays"),
+            Node::possible().next(),
+        );
+
+        self.lru_lock.hold(|| {
+            parent.lru_lock.hold(|| {
+                if self.nr_pages() > 0 {
+                    parent.add_pages(self.nr_pages(), node.expect("there is a node"));
+                    self.nr_pages.store(0, Relaxed);
+                }
+                self.is_reparented.store(1, Relaxed);
+            })
+        });
     }
 
     /// Those that are in a world from the start never come online.
@@ -253,7 +325,9 @@ impl MemCgroup {
         if at == self.at {
             return self;
         }
-        self.parent().expect("there is none at this place").above(at)
+        self.parent()
+            .expect("there is none at this place")
+            .above(at)
     }
 
     /// Counts an event, as `count_memcg_events()` does.
@@ -329,6 +403,9 @@ impl MemCgroup {
 
     /// There is no oracle.
     pub(crate) fn warn_unlisted(&self, _node: Node) {}
+
+    /// There is no oracle.
+    pub(crate) fn warn_lru_unlisted(&self, _node: Node) {}
 }
 
 impl HasParent for MemCgroup {
@@ -368,6 +445,24 @@ impl HasMap for MemCgroup {
 
     fn bitmap(&self, node: Node) -> &MemcgBitmap {
         &self.shared.bitmaps[node.as_raw() as usize]
+    }
+}
+
+impl HasLru for MemCgroup {
+    fn lru_bitmap(&self, _node: Node) -> &MemcgBitmap {
+        &self.shared.lru_bitmap
+    }
+
+    fn lru_is_empty(&self, _node: Node) -> bool {
+        self.nr_pages() == 0
+    }
+
+    fn with_lru_locked(&self, _node: Node, f: impl FnOnce()) {
+        self.lru_lock.hold(f);
+    }
+
+    fn last_id(&self) -> u32 {
+        unreachable!("there is no global reclaim here")
     }
 }
 

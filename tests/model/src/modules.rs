@@ -13,6 +13,7 @@ mod mm_reclaim {
     pub(crate) mod lifecycle;
     pub(crate) mod map;
     pub(crate) mod memcg_bitmap;
+    pub(crate) mod reclaimable;
     pub(crate) mod shrinker_id;
     pub(crate) mod soft_limit;
     pub(crate) mod sys;

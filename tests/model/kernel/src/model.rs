@@ -328,6 +328,23 @@ pub fn is_exploring() -> bool {
     with(|execution| execution.objects.is_some())
 }
 
+/// A lock of C. Outside of an exploration there is nobody to wait for.
+pub struct Lock(Option<loom::sync::Mutex<()>>);
+
+impl Lock {
+    /// Creates a lock that nobody has.
+    pub fn new() -> Self {
+        Self(is_exploring().then(|| loom::sync::Mutex::new(())))
+    }
+
+    /// Calls `f` with the lock held.
+    pub fn hold<R>(&self, f: impl FnOnce() -> R) -> R {
+        let _guard = self.0.as_ref().map(|lock| lock.lock().unwrap());
+
+        f()
+    }
+}
+
 /// Whether reads of pointers are acquires, and plain memory is watched.
 pub(crate) fn has_dependencies() -> bool {
     with(|execution| execution.machine.has_dependencies)
