@@ -109,15 +109,22 @@ class Plugin:
                 else ""
             report.get_result().longrepr = f"{wrong}{where}"
 
+    @staticmethod
+    def said(report):
+        """Why a test failed: what was raised, and then where. What quotes a log of a run
+        has room for a line."""
+        crash = getattr(report.longrepr, "reprcrash", None)
+        return f"{crash.message}\n{report.longreprtext}" if crash else report.longreprtext
+
     def pytest_runtest_logreport(self, report):
         name, step = self.names[report.nodeid], self.current
         if report.skipped:
             self.run.skip(name, report.longrepr[2])
         elif report.failed or (report.when == "call" and not step.is_several):
-            self.run.check(name, report.failed and report.longreprtext, step.text,
+            self.run.check(name, report.failed and self.said(report), step.text,
                            report.duration, step.log)
         if self.progress and (report.when == "call" or not report.passed):
-            self.progress.done(f"FAIL: {report.longreprtext}" if report.failed else
+            self.progress.done(f"FAIL: {self.said(report)}" if report.failed else
                                report.longrepr[2] if report.skipped else step.said,
                                report.passed and not step.wrong)
             for line in step.wrong + step.lines:

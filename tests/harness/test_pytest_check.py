@@ -41,9 +41,11 @@ def test_verdicts(judge, tmp_path, capsys):
         ("good", "passed"), ("bad, and told", "failed"), ("several: first", "passed"),
         ("several: second", "failed"), ("broken", "failed")]
     assert [found[0]["text"], found[1]["text"]] == ["it", "a reason"]
+    assert found[4]["text"].startswith("assert 4 != 4\n")
     assert "assert case != 4" in found[4]["text"]
     shown = capsys.readouterr().out
     assert "[2/4" in shown and "bad, and told: FAIL: a reason\n" in shown
+    assert "broken: FAIL: assert 4 != 4\n" in shown
 
 
 def test_one_is_chosen(judge, tmp_path):
