@@ -253,6 +253,9 @@ BOOTS = (
     priorities("from whom reclaim takes", "taken", lru="mglru", is_long=True),
     priorities("from whom reclaim takes", "taken", v1=True, is_long=True),
     priorities("whom reclaim spares", "basic", variant="rust"),
+    # Others would be passed over, if their pages were not noted.
+    priorities("whom reclaim spares, mm_reclaim=verify", "basic", variant="verify",
+               kernel=("mm_reclaim=verify",)),
     priorities("from whom reclaim takes", "taken", variant="rust", is_long=True),
     priorities("from whom reclaim takes", "taken", v1=True, lru="mglru", variant="rust",
                is_long=True),
