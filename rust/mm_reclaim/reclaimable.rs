@@ -59,27 +59,27 @@ pub(crate) fn list<G: HasLru>(group: &G, node: Node) {
 
 /// Takes a group off the list if it has no page on `node`. Does not sleep.
 pub(crate) fn unlist_if_empty<G: HasLru>(group: &G, node: Node) {
-    if !group.has_lru_bit(node) || !group.lru_is_empty(node) {
+    let bitmap = group.lru_bitmap(node);
+    let Some(id) = group.listed_id().filter(|id| bitmap.contains(*id)) else {
+        return;
+    };
+    if !group.lru_is_empty(node) {
         return;
     }
-    // One that went offline was taken off before, under the same lock, and may give its id to
-    // another group at any time.
+    // One that went offline was taken off before, under the same lock, and its id may be another
+    // group's by now. Until then it is the same.
     group.with_lru_locked(node, || {
         if !group.map().is_closed() && group.lru_is_empty(node) {
-            unlist(group, node);
+            bitmap.clear(id);
         }
     });
 }
 
 /// Takes a group that goes offline off the list for good: its map is closed, its pages belong to
-/// its parent, and it has its id still. Does not sleep.
+/// its parent, and it has its id still. Has no effect later. Does not sleep.
 pub(crate) fn close<G: HasLru>(group: &G, node: Node) {
-    group.with_lru_locked(node, || unlist(group, node));
-}
-
-fn unlist<G: HasLru>(group: &G, node: Node) {
     if let Some(id) = group.listed_id() {
-        group.lru_bitmap(node).clear(id);
+        group.with_lru_locked(node, || group.lru_bitmap(node).clear(id));
     }
 }
 

@@ -96,7 +96,7 @@ static void listed_toggle(struct race_thread *thread)
 	thread->hits[ADDED]++;
 
 	/* It is there until this thread takes it away. */
-	if (race_random(thread, 4) || !race_groups_keep(&st->rg, memcg))
+	if (race_random(thread, 4) || race_groups_is_going(&st->rg, memcg))
 		return;
 	race_expect(thread->race, listed_search_patiently(st, memcg),
 		    thread->nr, 0);

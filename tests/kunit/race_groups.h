@@ -50,9 +50,9 @@ static inline struct mem_cgroup *race_groups_choose(struct race_thread *thread,
 	return rg->groups[race_random(thread, RACE_GROUPS)].memcg;
 }
 
-static inline bool race_groups_keep(struct race_groups *rg, struct mem_cgroup *memcg)
+static inline bool race_groups_is_going(struct race_groups *rg, struct mem_cgroup *memcg)
 {
-	return memcg != rg->groups[rg->going].memcg;
+	return memcg == rg->groups[rg->going].memcg;
 }
 
 #endif /* _MM_RECLAIM_RACE_GROUPS_H */

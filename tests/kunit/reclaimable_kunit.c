@@ -294,7 +294,7 @@ static void reclaimable_toggle(struct race_thread *thread)
 	thread->hits[ADDED]++;
 
 	/* It is there until this thread takes it away. */
-	if (race_random(thread, 4) || !race_groups_keep(&st->rg, memcg))
+	if (race_random(thread, 4) || race_groups_is_going(&st->rg, memcg))
 		return;
 	race_expect(thread->race, reclaimable_search(st->nid, memcg) == 1, thread->nr, 0);
 	thread->hits[SEARCHES]++;
@@ -335,19 +335,6 @@ static void reclaimable_prepare(struct race *race)
 	race_groups_prepare(race, &st->rg);
 }
 
-static bool reclaimable_has_pages(struct mem_cgroup *memcg, int nid)
-{
-	struct lruvec *lruvec = mem_cgroup_lruvec(memcg, NODE_DATA(nid));
-	enum lru_list lru;
-	int zid;
-
-	for (zid = 0; zid < MAX_NR_ZONES; zid++)
-		for_each_lru(lru)
-			if (mem_cgroup_get_zone_lru_size(lruvec, lru, zid))
-				return true;
-	return false;
-}
-
 static void reclaimable_expect_exact(struct race *race)
 {
 	struct reclaimable *st = race->priv;
@@ -356,7 +343,7 @@ static void reclaimable_expect_exact(struct race *race)
 	reclaimable_search(st->nid, NULL);
 	for (i = 0; i < RACE_GROUPS; i++) {
 		struct mem_cgroup *memcg = st->rg.groups[i].memcg;
-		bool has_pages = reclaimable_has_pages(memcg, st->nid);
+		bool has_pages = !memcg_lru_is_empty(memcg, st->nid);
 
 		/* Nobody else may have got the id: no other group is made. */
 		race_expect(race, memcg_id_has_lru_bit(st->rg.ids[i], st->nid) == has_pages,

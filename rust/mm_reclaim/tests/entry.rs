@@ -59,6 +59,13 @@ pub(crate) unsafe extern "C" fn shrinker_map_inspect(
     }
 }
 
+/// Asks the root about a private id; the answer is no if the number is no id.
+fn ask(memcg_id: c_int, f: impl FnOnce(&MemCgroup, MemcgId) -> bool) -> bool {
+    MemCgroup::root()
+        .zip(MemcgId::from_raw(memcg_id))
+        .is_some_and(|(root, id)| f(root, id))
+}
+
 /// Returns whether the memcg that has, or had, a private id is listed as not idle.
 ///
 /// # Safety
@@ -69,9 +76,7 @@ pub(crate) unsafe extern "C" fn shrinker_id_is_listed(memcg_id: c_int, nid: c_in
     // SAFETY: The node is a possible one.
     let node = unsafe { Node::from_raw(nid) };
 
-    MemCgroup::root()
-        .zip(MemcgId::from_raw(memcg_id))
-        .is_some_and(|(root, id)| root.bitmap(node).contains(id))
+    ask(memcg_id, |root, id| root.bitmap(node).contains(id))
 }
 
 /// Returns whether the memcg that has, or had, a private id is listed as one with pages.
@@ -84,17 +89,15 @@ pub(crate) unsafe extern "C" fn memcg_id_has_lru_bit(memcg_id: c_int, nid: c_int
     // SAFETY: The node is a possible one.
     let node = unsafe { Node::from_raw(nid) };
 
-    MemCgroup::root()
-        .zip(MemcgId::from_raw(memcg_id))
-        .is_some_and(|(root, id)| root.lru_bitmap(node).contains(id))
+    ask(memcg_id, |root, id| root.lru_bitmap(node).contains(id))
 }
 
 /// Returns whether walks find a memcg by this private id.
 #[export]
 pub(crate) extern "C" fn shrinker_id_is_found(memcg_id: c_int) -> bool {
-    MemCgroup::root()
-        .zip(MemcgId::from_raw(memcg_id))
-        .is_some_and(|(root, id)| root.with_id(id, &rcu::read_lock()).is_some())
+    ask(memcg_id, |root, id| {
+        root.with_id(id, &rcu::read_lock()).is_some()
+    })
 }
 
 /// Says in types whose deferred work is meant; none if the shrinker has no id.
