@@ -100,14 +100,16 @@ def complaint(ended):
 
 def trouble(ended):
     """What went wrong with the kernel, or None."""
+    places = ""
     if ended.timed_out:
         # That it panicked then is what it was asked for.
-        ended = dataclasses.replace(ended, console=splats.asked(ended.console)[0])
+        before, asked = splats.asked(ended.console)
+        ended, places = dataclasses.replace(ended, console=before), splats.places(asked)
     splat = complaint(ended)
     if splat:
         return f"the guest's kernel says \"{splat}\""
     if ended.timed_out:
-        return f"the guest did not end within {ended.seconds:.0f} s"
+        return f"the guest did not end within {ended.seconds:.0f} s" + (places and f": {places}")
     return None
 
 

@@ -19,6 +19,10 @@ SPLATS = re.compile(r"WARNING:|BUG:|BUG \w|\bOops\b|Kernel panic|KASAN:|KCSAN:"
 ASKED = "NMI: Not continuing"
 # As many lines as are shown of its stacks.
 STACKS = 150
+# In what each CPU says then, and where the kernel was: the function, and who called it.
+CPU = re.compile(r"\] CPU: (\d+) .*? Comm: (.*?) (?:Not tainted|Tainted)")
+CALL = re.compile(r"\](?: RIP: 0010:|  )([\w.]+)\+0x")
+CALLS = 5
 # Of a stack: registers, the bytes around the instruction pointer, and what may be left over.
 NOT_CALLS = re.compile(r"\] (?:[RC][A-Z0-9]{1,2}: [0-9a-f]{16}|RSP: |FS: |CS: |Code: | +\? )")
 
@@ -52,3 +56,21 @@ def stacks(console):
     """Of what it said from then on, that of its CPUs and of the tasks that wait."""
     return "\n".join([line for line in console.splitlines()
                       if not NOT_CALLS.search(line)][:STACKS])
+
+
+def places(console):
+    """In a line, where each CPU was that was asked."""
+    found = {}
+    calls = []
+    for line in console.splitlines():
+        if cpu := CPU.search(line):
+            # The one that panics says it twice.
+            calls = found.setdefault(cpu.groups(), [])
+            calls.clear()
+        elif "</NMI>" not in line and (call := CALL.search(line)):
+            # What the NMI itself called is above where it came.
+            if " RIP: " in line:
+                calls.clear()
+            calls.append(call[1])
+    return "; ".join(f"CPU {cpu} ({task}): {' < '.join(calls[:CALLS])}"
+                     for (cpu, task), calls in sorted(found.items()))

@@ -53,3 +53,27 @@ def test_stacks_are_shown():
         f"[    7.1] Kernel panic - not syncing: NMI: Not continuing\n{asked}")))
     for word in ("BUG: sleeping", "first+0x1", "NMI", "call_0+", "call_29+"):
         assert word in text
+
+
+def test_places():
+    asked = """\
+[    7.1] Kernel panic - not syncing: NMI: Not continuing
+[    7.1] CPU: 0 UID: 0 PID: 41 Comm: two words Not tainted 7.3.4 #3 PREEMPTLAZY
+[    7.1]  <NMI>
+[    7.1]  panic+0x1/0x2
+[    7.1] RIP: 0010:inner+0x3a/0xe0
+[    7.1]  </NMI>
+[    7.1]  ? left_over+0x1/0x2
+[    7.1]  outer.cold+0x384/0x4f0
+[    7.1] RIP: 0033:0x44f857
+[    7.1] NMI backtrace for cpu 1
+[    7.1] CPU: 1 UID: 0 PID: 0 Comm: swapper/1 Tainted: G      D             7.3.4
+[    7.1] RIP: 0010:halt+0xb/0x10
+[    7.1] NMI backtrace for cpu 0
+[    7.1] CPU: 0 UID: 0 PID: 41 Comm: two words Not tainted 7.3.4 #3 PREEMPTLAZY
+[    7.1] RIP: 0010:inner+0x3a/0xe0
+[    7.1]  outer.cold+0x384/0x4f0
+"""
+    assert arms.trouble(qemu.Ended(7, True, 0, BEFORE + asked, KERNEL)) == (
+        "the guest did not end within 7 s: CPU 0 (two words): inner < outer.cold; "
+        "CPU 1 (swapper/1): halt")
