@@ -43,8 +43,7 @@ def idle_case(n, memory, depth=1, least=0):
 
 def idle_cases(quick):
     if quick:
-        return [idle_case(100, 1024), idle_case(500, 1024),
-                idle_case(500, 1024, 3)]
+        return [idle_case(500, 1024), idle_case(500, 1024, 3)]
     return [idle_case(1000, 2048), idle_case(4000, 4096),
             idle_case(4000, 4096, 2), idle_case(4000, 4096, 5),
             idle_case(4000, 4096, 10), idle_case(8000, 4096),

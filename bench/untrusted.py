@@ -40,8 +40,7 @@ def beside_case(what, n, memory, repeats, *how):
 
 def beside_cases(quick):
     if quick:
-        return [beside_case("churn", 100, 768, 5),
-                beside_case("hoard", 100, 768, 5, "--attack", "hoard",
+        return [beside_case("hoard", 100, 768, 5, "--attack", "hoard",
                             "--mounts", "512", "--groups", "50")]
     return [beside_case("churn", 1000, 1536, 15),
             beside_case("hoard", 1000, 1536, 15, "--attack", "hoard",

@@ -189,10 +189,10 @@ def alike(_result, _stock):
     kswapd runs ahead, and so on time: bench/softlimit.py compares that."""
 
 
-def beside_trickle(name, *workload):
+def beside_trickle(name, *workload, **more):
     """The same on stock, where there are no soft limits."""
     return soft_limit(name, "--knob", "--no-swap", "--pause", "0", *workload, variant="rust",
-                      memory=1024, against="stock", check=alike)
+                      memory=1024, against="stock", check=alike, **more)
 
 
 BOOTS = (
@@ -232,21 +232,23 @@ BOOTS = (
          check=called_few),
     soft_limit("files and the sysctl", "knob"),
     soft_limit("switched on late", "late"),
-    soft_limit("only a parent is in excess", "parent"),
+    soft_limit("only a parent is in excess", "parent", is_long=True),
     soft_limit("only a parent is in excess, MGLRU", "--lru", "mglru", "parent"),
     soft_limit("everybody is refused", "refused"),
-    soft_limit("everybody is refused, MGLRU", "--lru", "mglru", "refused"),
+    soft_limit("everybody is refused, MGLRU", "--lru", "mglru", "refused", is_long=True),
     soft_limit("memory that can't be reclaimed", "--knob", "unreclaimable"),
     soft_limit("memory that can't be reclaimed, MGLRU", "--knob", "--lru", "mglru",
-               "unreclaimable"),
-    soft_limit("page cache that can't be reclaimed", "--knob", "--pinned", "unreclaimable"),
+               "unreclaimable", is_long=True),
+    soft_limit("page cache that can't be reclaimed", "--knob", "--pinned", "unreclaimable",
+               is_long=True),
     soft_limit("page cache that can't be reclaimed, MGLRU", "--knob", "--pinned", "--lru",
                "mglru", "unreclaimable"),
-    beside_trickle("a trickle beside cold page cache", "trickles"),
-    beside_trickle("a trickle beside cold page cache, MGLRU", "--lru", "mglru", "trickles"),
-    beside_trickle("a trickle, and no memory left", "rescue"),
+    beside_trickle("a trickle beside cold page cache", "trickles", is_long=True),
+    beside_trickle("a trickle beside cold page cache, MGLRU", "--lru", "mglru", "trickles",
+                   is_long=True),
+    beside_trickle("a trickle, and no memory left", "rescue", is_long=True),
     beside_trickle("a trickle, and no memory left, MGLRU", "--lru", "mglru", "rescue"),
-    soft_limit("groups come and go", "come_and_go"),
+    soft_limit("groups come and go", "come_and_go", is_long=True),
     soft_limit("groups come and go, MGLRU", "--lru", "mglru", "come_and_go"),
     priorities("their files", "files"),
     priorities("their files", "files", v1=True, is_long=True),
