@@ -226,10 +226,10 @@ def share_goals(table, cases):
 # 8. A writer under pressure.
 
 def pressure_cases(quick):
-    n, memory, count = (250, 512, 640) if quick else (2000, 1024, 2048)
-    return [Case(f"{n} idle containers, {memory} MiB", n,
-                 ("--keep", "--count", str(count), "pressure"), memory,
-                 timeout=900)]
+    # The goals are about times alone, and the short form of another bench has containers.
+    return [] if quick else [
+        Case("2000 idle containers, 1024 MiB", 2000, ("--keep", "--count", "2048", "pressure"),
+             1024, timeout=900)]
 
 
 def pressure_goals(table, cases):
