@@ -100,17 +100,15 @@ def complaint(ended):
 
 def trouble(ended):
     """What went wrong with the kernel, or None."""
-    places = ""
-    if ended.timed_out:
-        # That it panicked then is what it was asked for.
-        before, asked = splats.asked(ended.console)
-        ended, places = dataclasses.replace(ended, console=before), splats.places(asked)
-    splat = complaint(ended)
+    # That one panicked when it was asked is what it was asked for.
+    before, asked = splats.asked(ended.console) if ended.timed_out else (ended.console, "")
+    splat = complaint(dataclasses.replace(ended, console=before))
     if splat:
         return f"the guest's kernel says \"{splat}\""
-    if ended.timed_out:
-        return f"the guest did not end within {ended.seconds:.0f} s" + (places and f": {places}")
-    return None
+    if not ended.timed_out:
+        return None
+    places = splats.places(asked)
+    return f"the guest did not end within {ended.seconds:.0f} s" + (places and f": {places}")
 
 
 def problem(ended, skips=()):

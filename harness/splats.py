@@ -23,6 +23,11 @@ STACKS = 150
 CPU = re.compile(r"\] CPU: (\d+) .*? Comm: (.*?) (?:Not tainted|Tainted)")
 CALL = re.compile(r"\](?: RIP: 0010:|  )([\w.]+)\+0x")
 CALLS = 5
+USER = "user space"
+# What the NMI called on the CPU that panics, up to where it came.
+OF_NMI = re.compile(r"<NMI>.*?(?=\n[^\n]*\] RIP: 0010:|</NMI>)", re.DOTALL)
+# Before the stack of a task that waits, on no CPU.
+WAITS = "] task:"
 # Of a stack: registers, the bytes around the instruction pointer, and what may be left over.
 NOT_CALLS = re.compile(r"\] (?:[RC][A-Z0-9]{1,2}: [0-9a-f]{16}|RSP: |FS: |CS: |Code: | +\? )")
 
@@ -60,17 +65,14 @@ def stacks(console):
 
 def places(console):
     """In a line, where each CPU was that was asked."""
-    found = {}
-    calls = []
-    for line in console.splitlines():
+    found, calls = {}, []
+    for line in OF_NMI.sub("", console).splitlines():
         if cpu := CPU.search(line):
             # The one that panics says it twice.
-            calls = found.setdefault(cpu.groups(), [])
-            calls.clear()
-        elif "</NMI>" not in line and (call := CALL.search(line)):
-            # What the NMI itself called is above where it came.
-            if " RIP: " in line:
-                calls.clear()
+            calls = found[cpu.groups()] = []
+        elif WAITS in line:
+            calls = []
+        elif call := CALL.search(line):
             calls.append(call[1])
-    return "; ".join(f"CPU {cpu} ({task}): {' < '.join(calls[:CALLS])}"
+    return "; ".join(f"CPU {cpu} ({task}): {' < '.join(calls[:CALLS]) or USER}"
                      for (cpu, task), calls in sorted(found.items()))

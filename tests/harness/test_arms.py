@@ -69,11 +69,21 @@ def test_places():
 [    7.1] NMI backtrace for cpu 1
 [    7.1] CPU: 1 UID: 0 PID: 0 Comm: swapper/1 Tainted: G      D             7.3.4
 [    7.1] RIP: 0010:halt+0xb/0x10
+[    7.1]  <IRQ>
+[    7.1]  handler+0xb/0x10
+[    7.1]  </IRQ>
+[    7.1] RIP: 0010:interrupted+0xb/0x10
+[    7.1] NMI backtrace for cpu 2
+[    7.1] CPU: 2 UID: 0 PID: 7 Comm: user Not tainted 7.3.4 #3 PREEMPTLAZY
+[    7.1] RIP: 0033:0x44f857
 [    7.1] NMI backtrace for cpu 0
 [    7.1] CPU: 0 UID: 0 PID: 41 Comm: two words Not tainted 7.3.4 #3 PREEMPTLAZY
 [    7.1] RIP: 0010:inner+0x3a/0xe0
 [    7.1]  outer.cold+0x384/0x4f0
+[    7.1] task:waits           state:D stack:0     pid:8     tgid:8
+[    7.1] Call Trace:
+[    7.1]  schedule+0x1/0x2
 """
     assert arms.trouble(qemu.Ended(7, True, 0, BEFORE + asked, KERNEL)) == (
         "the guest did not end within 7 s: CPU 0 (two words): inner < outer.cold; "
-        "CPU 1 (swapper/1): halt")
+        "CPU 1 (swapper/1): halt < handler < interrupted; CPU 2 (user): user space")
