@@ -35,6 +35,8 @@ CASES = {
     "one whose code is not known": (TCG, OLD, GONE.replace("Code", "No"), False),
     "a guest that hangs behind it":
         (TCG, OLD, GONE.replace("Kernel panic", "  tail+0x1/0x2") + ASKED, True),
+    "a guest that hangs before it says its code":
+        (TCG, OLD, GONE.partition("[    3.1] Code")[0] + ASKED + GONE, False),
     "a guest that hangs": (TCG, OLD, ASKED, False),
     "a complaint before it": (TCG, OLD, "BUG: KASAN: use\n" + GONE, False),
     "a warning before it":
