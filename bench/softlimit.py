@@ -13,6 +13,7 @@ from harness.common import QUICK
 from harness.goals import at_least, at_most, below, no_kills, not_slower
 from harness.scenario import KILLS, LRUS, Case, Scenario, mib, named, over, plain
 
+CLASSIC, MGLRU = LRUS
 # Kernels that take nothing but file pages still swap a few of their own.
 SWAP_LEFT = 4
 # With groups against without.
@@ -41,13 +42,18 @@ def looks(table, label):
 
 # 1. A stream and the eater.
 
+STREAMS = {"writer": (), "reader": ("--reads",)}
+
+
+def eater_case(what, lru, title, memory):
+    return Case(f"{what}, {title}", 1,
+                ("--lru", lru, "--soft", "0", *STREAMS[what], "beside_eater"), memory)
+
+
 def eater_cases(quick):
-    memory = 768 if quick else 1024
-    return [Case(f"{what}, {title}", 1,
-                 ("--lru", lru, "--soft", "0", *how, "beside_eater"), memory)
-            for what, how in (("writer", ()), ("reader", ("--reads",)))
-            for lru, title in LRUS
-            if not quick or (what == "writer") == (lru == "mglru")]
+    if quick:
+        return [eater_case("writer", *MGLRU, 768), eater_case("reader", *CLASSIC, 768)]
+    return [eater_case(what, *lru, 1024) for what in STREAMS for lru in LRUS]
 
 
 def eater_goals(table, cases):
@@ -73,7 +79,7 @@ def spare_cases(quick):
                  ("--lru", lru, "--soft", "0", "--spared", job, "--beside", beside,
                   "--requests", str(requests // share), "spare"), memory, timeout=600)
             for job, (text, requests) in JOBS.items() for beside, other in BESIDE.items()
-            for lru, title in (LRUS[:1] if quick else LRUS)
+            for lru, title in ((CLASSIC,) if quick else LRUS)
             if not quick or (job, beside) == ("interactive", "batch")]
 
 
@@ -95,7 +101,7 @@ def load_cases(quick):
                  ("--lru", lru, "--rounds", str(rounds),
                   *(("--soft", "0") if soft == "0" else ()), "loads"), memory)
             for soft in (("unset",) if quick else ("unset", "0"))
-            for lru, title in (LRUS[1:] if quick else LRUS)]
+            for lru, title in ((MGLRU,) if quick else LRUS)]
 
 
 def load_goals(table, cases):
@@ -123,10 +129,10 @@ def empty_case(n, lru, title, version, repeats, memory):
 
 def empty_cases(quick):
     if quick:
-        return [empty_case(200, *LRUS[1], "v1", 1, 768)]
+        return [empty_case(200, *MGLRU, "v1", 1, 768)]
     return [*(empty_case(n, *lru, "v1", 3, 1024)
               for n in (2000, 8000) for lru in LRUS),
-            empty_case(8000, *LRUS[0], "v2", 3, 1024)]
+            empty_case(8000, *CLASSIC, "v2", 3, 1024)]
 
 
 def empty_goals(table, cases):

@@ -36,7 +36,7 @@ class Boot:
     program: str = ""
     disks: Callable = tuple
     timeout: int = None
-    # Whether QUICK=1 leaves it out: it takes minutes.
+    # Whether QUICK=1 leaves it out: it takes minutes, or is the same with another LRU.
     is_long: bool = False
     # A kernel that does the same first, and with whose result this one's is
     # compared.
