@@ -160,21 +160,21 @@ def reclaimed(profile, *where):
 
 
 def reclaimed_goals(profiles):
-    """With MGLRU reclaim visits few containers, on stock as here, so that there is nothing to save;
-    and how large folios are that it frees, which differs, is most of what it costs then."""
+    """With MGLRU reclaim visits few containers, on stock as here, so that there is nothing to save.
+    Against none, a page to a folio: beside containers, memory is cut into smaller folios, on stock
+    as here, and how large they are is most of what reclaim costs then."""
     stock, rust = (profiles.get(arm, {}) for arm in ("stock", "rust"))
     for lru, title in LRUS:
         for reads, how in READS.items():
             none, idle, busy = (reclaimed(rust, lru, state, reads) for state in STATES)
             of_stock = reclaimed(stock, lru, BUSY, reads)
+            limits = []
             if lru == "classic":
-                limits = (("not idle", "of stock", busy, of_stock, BUSY_SHARE),
-                          ("idle", "without any", idle, none, IDLE_SHARE))
+                limits.append(("not idle", "of stock", busy, of_stock, BUSY_SHARE))
             elif reads == PAGES:
-                limits = (("not idle", "without any", busy, none, IDLE_SHARE),
-                          ("idle", "without any", idle, none, IDLE_SHARE))
-            else:
-                continue
+                limits.append(("not idle", "without any", busy, none, IDLE_SHARE))
+            if reads == PAGES:
+                limits.append(("idle", "without any", idle, none, IDLE_SHARE))
             for state, than, one, other, limit in limits:
                 if one or other:
                     yield goal(f"reclaim beside containers, {title}, {how}, {state}: at most "

@@ -13,6 +13,7 @@
 #include <linux/types.h>
 #include <asm/bitsperlong.h>
 
+struct lruvec;
 struct mem_cgroup;
 struct mem_cgroup_reclaim_cookie;
 struct seq_file;
@@ -349,7 +350,9 @@ struct mem_cgroup *mem_cgroup_iter_charged(struct mem_cgroup *root,
 struct mem_cgroup *mem_cgroup_iter_reclaimable(struct mem_cgroup *root,
 					       struct mem_cgroup *prev,
 					       struct mem_cgroup_reclaim_cookie *reclaim,
-					       int nid);
+					       int nid,
+					       mem_cgroup_filter_fn filter,
+					       void *arg);
 struct mem_cgroup *mem_cgroup_iter_shrinkable(struct mem_cgroup *prev, int nid,
 					      unsigned int *pos);
 
@@ -411,6 +414,10 @@ void memcg_redirect_stats(struct mem_cgroup *memcg, struct mem_cgroup *to);
 void memcg_note_own_stats(struct mem_cgroup *memcg);
 void memcg_flush_noted_stats(struct mem_cgroup *memcg);
 void memcg_free_own_stats(struct mem_cgroup *memcg);
+
+/* Asked of mm/vmscan.c, by tests. */
+bool lruvec_has_too_few(struct lruvec *lruvec, int priority, int zone_idx,
+			bool ages_anon);
 
 /* Asked of mm/shrinker.c. */
 unsigned long do_shrink_slab_memcg(struct shrink_control *sc,

@@ -10,8 +10,11 @@
 //! a group too many, but lacks none. The generations of the multi-gen LRU are other lists.
 //!
 //! Reclaim of all groups goes through both by ids, so that it costs what there is to visit, however
-//! many have nothing. It is not a walk of the hierarchy: what a group inherits from those above it,
-//! which may not be visited, is the caller's to bring up to date.
+//! many have nothing. If its position is its own, it passes over those that have a few pages, too,
+//! as long as its priority looks at none of so few.
+//!
+//! It is not a walk of the hierarchy: what a group inherits from those above it, which may not be
+//! visited, is the caller's to bring up to date.
 
 use kernel::sync::rcu::Guard;
 
@@ -55,6 +58,12 @@ pub(crate) fn list<G: HasLru>(group: &G, node: Node) {
     if let Some(id) = group.listed_id() {
         group.lru_bitmap(node).set(id);
     }
+}
+
+/// Returns whether a group has pages on `node`, and nothing to shrink. One that has no page any
+/// more is visited, so that it is taken off the list.
+pub(crate) fn has_only_pages<G: HasLru>(group: &G, node: Node) -> bool {
+    !group.map_on(node).is_listed() && !group.lru_is_empty(node)
 }
 
 /// Takes a group off the list if it has no page on `node`. Does not sleep.

@@ -40,7 +40,7 @@ struct reclaimable {
  * A page on a list of the group, which nobody uses. With the multi-gen LRU, only those
  * that can't be evicted are on lists.
  */
-static struct folio *reclaimable_folio(struct mem_cgroup *memcg, int nid)
+static struct folio *reclaimable_new(struct mem_cgroup *memcg, int nid)
 {
 	struct folio *folio = __folio_alloc_node(GFP_KERNEL, 0, nid);
 	struct mem_cgroup *outer;
@@ -56,14 +56,27 @@ static struct folio *reclaimable_folio(struct mem_cgroup *memcg, int nid)
 		folio_put(folio);
 		return NULL;
 	}
+	return folio;
+}
 
-	if (lru_gen_enabled())
-		folio_set_mlocked(folio);
+static void reclaimable_add(struct folio *folio)
+{
 	/* Of the CPU to which it was added. */
 	migrate_disable();
 	folio_add_lru(folio);
 	lru_add_drain();
 	migrate_enable();
+}
+
+static struct folio *reclaimable_folio(struct mem_cgroup *memcg, int nid)
+{
+	struct folio *folio = reclaimable_new(memcg, nid);
+
+	if (!folio)
+		return NULL;
+	if (lru_gen_enabled())
+		folio_set_mlocked(folio);
+	reclaimable_add(folio);
 	return folio;
 }
 
@@ -76,14 +89,21 @@ static void reclaimable_put(struct folio *folio)
 }
 
 /* How often global reclaim comes by the group. */
-static int reclaimable_search(int nid, struct mem_cgroup *memcg)
+static int reclaimable_search_filtered(int nid, struct mem_cgroup *memcg,
+				       mem_cgroup_filter_fn filter, void *arg)
 {
 	struct mem_cgroup *visited = NULL;
 	int found = 0;
 
-	while ((visited = mem_cgroup_iter_reclaimable(NULL, visited, NULL, nid)))
+	while ((visited = mem_cgroup_iter_reclaimable(NULL, visited, NULL, nid,
+						      filter, arg)))
 		found += visited == memcg;
 	return found;
+}
+
+static int reclaimable_search(int nid, struct mem_cgroup *memcg)
+{
+	return reclaimable_search_filtered(nid, memcg, NULL, NULL);
 }
 
 static bool reclaimable_has_bit(struct mem_cgroup *memcg, int nid)
@@ -147,6 +167,116 @@ static void reclaimable_objects(struct kunit *test)
 	test_settle(a->memcg, nid);
 	reclaimable_search(nid, a->memcg);
 	KUNIT_EXPECT_EQ(test, reclaimable_search(nid, a->memcg), 0);
+}
+
+struct reclaimable_filtered {
+	struct mem_cgroup *memcg;
+	int asked;
+};
+
+static int reclaimable_skip(struct mem_cgroup *memcg, void *arg)
+{
+	struct reclaimable_filtered *filtered = arg;
+
+	filtered->asked += memcg == filtered->memcg || mem_cgroup_is_root(memcg);
+	return MEM_CGROUP_SKIP;
+}
+
+/* Who has too few pages for a visit, and no object, is passed over as long as it has one. */
+static void reclaimable_filter(struct kunit *test)
+{
+	struct test_group *top = test_group_top(test);
+	struct test_group *a = test_group_new(test, top, "a");
+	struct reclaimable_filtered filtered = { .memcg = a->memcg };
+	struct test_shrinker *ts = test_shrinker_new(test);
+	struct folio *folio, *of_root;
+	int nid = first_memory_node;
+	struct list_head item;
+
+	folio = reclaimable_folio(a->memcg, nid);
+	KUNIT_ASSERT_NOT_NULL(test, folio);
+	KUNIT_EXPECT_EQ(test, reclaimable_search_filtered(nid, a->memcg, reclaimable_skip,
+							  &filtered), 0);
+	KUNIT_EXPECT_EQ(test, filtered.asked, 1);
+	/* The root has shrinkers of the whole system. */
+	of_root = reclaimable_folio(root_mem_cgroup, nid);
+	KUNIT_EXPECT_NOT_NULL(test, of_root);
+	KUNIT_EXPECT_EQ(test, reclaimable_search_filtered(nid, root_mem_cgroup,
+							  reclaimable_skip, &filtered), 1);
+	reclaimable_put(of_root);
+	KUNIT_EXPECT_EQ(test, filtered.asked, 2);
+
+	INIT_LIST_HEAD(&item);
+	KUNIT_EXPECT_EQ(test, memcg_list_lru_alloc(a->memcg, &ts->lru, GFP_KERNEL), 0);
+	list_lru_add(&ts->lru, &item, nid, a->memcg);
+	KUNIT_EXPECT_EQ(test, reclaimable_search_filtered(nid, a->memcg, reclaimable_skip,
+							  &filtered), 1);
+	KUNIT_EXPECT_EQ(test, filtered.asked, 2);
+	list_lru_del(&ts->lru, &item, nid, a->memcg);
+	test_settle(a->memcg, nid);
+
+	reclaimable_put(folio);
+	KUNIT_EXPECT_EQ(test, reclaimable_search_filtered(nid, a->memcg, reclaimable_skip,
+							  &filtered), 1);
+	KUNIT_EXPECT_FALSE(test, reclaimable_has_bit(a->memcg, nid));
+}
+
+static bool reclaimable_too_few(struct mem_cgroup *memcg, int nid, int priority,
+				bool ages_anon)
+{
+	return lruvec_has_too_few(mem_cgroup_lruvec(memcg, NODE_DATA(nid)), priority,
+				  MAX_NR_ZONES - 1, ages_anon);
+}
+
+/* What get_scan_count() makes of so many, and when anonymous pages are deactivated. */
+static void reclaimable_few(struct kunit *test)
+{
+	struct test_group *top = test_group_top(test);
+	struct test_group *a = test_group_new(test, top, "a");
+	struct folio **folios = kunit_kcalloc(test, 64, sizeof(*folios), GFP_KERNEL);
+	int nid = first_memory_node, i;
+	struct test_group gone;
+	struct folio *anon;
+
+	if (lru_gen_enabled())
+		kunit_skip(test, "generations are not in the sizes of lists");
+	KUNIT_ASSERT_NOT_NULL(test, folios);
+
+	for (i = 0; i < 31; i++)
+		folios[i] = reclaimable_folio(a->memcg, nid);
+	KUNIT_EXPECT_TRUE(test, reclaimable_too_few(a->memcg, nid, 6, true));
+	/* Were they protected, more would be scanned than by their number. */
+	KUNIT_EXPECT_FALSE(test, reclaimable_too_few(a->memcg, nid, 5, true));
+	for (; i < 63; i++)
+		folios[i] = reclaimable_folio(a->memcg, nid);
+	KUNIT_EXPECT_TRUE(test, reclaimable_too_few(a->memcg, nid, 6, true));
+	folios[63] = reclaimable_folio(a->memcg, nid);
+	KUNIT_EXPECT_FALSE(test, reclaimable_too_few(a->memcg, nid, 6, true));
+	KUNIT_EXPECT_TRUE(test, reclaimable_too_few(a->memcg, nid, 7, true));
+
+	anon = reclaimable_new(a->memcg, nid);
+	KUNIT_EXPECT_NOT_NULL(test, anon);
+	if (anon) {
+		folio_set_swapbacked(anon);
+		folio_set_active(anon);
+		reclaimable_add(anon);
+		css_rstat_flush(&a->memcg->css);
+		KUNIT_EXPECT_FALSE(test, reclaimable_too_few(a->memcg, nid, 7, true));
+		KUNIT_EXPECT_TRUE(test, reclaimable_too_few(a->memcg, nid, 7, false));
+		reclaimable_put(anon);
+	}
+	for (i = 0; i < 64; i++) {
+		KUNIT_EXPECT_NOT_NULL(test, folios[i]);
+		reclaimable_put(folios[i]);
+	}
+
+	KUNIT_ASSERT_EQ(test, test_group_make(a, "gone", true, &gone), 0);
+	KUNIT_EXPECT_TRUE(test, reclaimable_too_few(gone.memcg, nid, 12, true));
+	KUNIT_EXPECT_EQ(test, test_group_rmdir(&gone), 0);
+	KUNIT_EXPECT_TRUE(test, test_group_wait_offline(&gone));
+	KUNIT_EXPECT_FALSE(test, reclaimable_too_few(gone.memcg, nid, 12, true));
+	test_group_put(&gone);
+	KUNIT_EXPECT_TRUE(test, test_group_wait_released(top));
 }
 
 /* The pages of a group that goes are its parent's, and so are visits. */
@@ -236,10 +366,12 @@ static void reclaimable_shared(struct kunit *test)
 	}
 
 	/* From wherever it is, to its end. */
-	while ((prev[0] = mem_cgroup_iter_reclaimable(NULL, prev[0], &cookies[0], nid)))
+	while ((prev[0] = mem_cgroup_iter_reclaimable(NULL, prev[0], &cookies[0], nid,
+						      NULL, NULL)))
 		;
 	for (k = 0; ; k = !k) {
-		prev[k] = mem_cgroup_iter_reclaimable(NULL, prev[k], &cookies[k], nid);
+		prev[k] = mem_cgroup_iter_reclaimable(NULL, prev[k], &cookies[k], nid,
+						      NULL, NULL);
 		if (!prev[k])
 			break;
 		for (i = 0; i < ARRAY_SIZE(groups); i++)
@@ -251,13 +383,15 @@ static void reclaimable_shared(struct kunit *test)
 
 	prev[0] = NULL;
 	do {
-		prev[0] = mem_cgroup_iter_reclaimable(NULL, prev[0], &cookies[0], nid);
+		prev[0] = mem_cgroup_iter_reclaimable(NULL, prev[0], &cookies[0], nid,
+						      NULL, NULL);
 	} while (prev[0] && prev[0] != groups[1].memcg);
 	KUNIT_EXPECT_EQ(test, test_group_rmdir(&groups[1]), 0);
 	KUNIT_EXPECT_TRUE(test, test_group_wait_offline(&groups[1]));
 	/* The walk goes on behind its id, which may be another group's by now. */
 	memset(visits, 0, sizeof(visits));
-	while ((prev[0] = mem_cgroup_iter_reclaimable(NULL, prev[0], &cookies[0], nid)))
+	while ((prev[0] = mem_cgroup_iter_reclaimable(NULL, prev[0], &cookies[0], nid,
+						      NULL, NULL)))
 		for (i = 0; i < ARRAY_SIZE(groups); i++)
 			visits[i] += prev[0] == groups[i].memcg;
 	for (i = 0; i < ARRAY_SIZE(groups); i++)
@@ -409,6 +543,8 @@ static void reclaimable_race(struct kunit *test)
 static struct kunit_case reclaimable_cases[] = {
 	KUNIT_CASE(reclaimable_pages),
 	KUNIT_CASE(reclaimable_objects),
+	KUNIT_CASE(reclaimable_filter),
+	KUNIT_CASE(reclaimable_few),
 	KUNIT_CASE(reclaimable_group_goes),
 	KUNIT_CASE(reclaimable_protection),
 	KUNIT_CASE(reclaimable_shared),

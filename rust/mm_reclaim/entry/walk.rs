@@ -35,6 +35,7 @@ use crate::{
         ReclaimIter, //
     },
     reclaimable::{
+        has_only_pages,
         unlist_if_empty,
         ReclaimableOrder, //
     },
@@ -160,6 +161,26 @@ unsafe fn iter_put(root: &MemCgroup, prev: *mut mem_cgroup) {
     }
 }
 
+/// Returns what a filter of C says about a memcg; null lets all pass.
+///
+/// # Safety
+///
+/// `filter` must be null, or safe to call with any memcg and `arg`.
+unsafe fn verdict_of(
+    filter: bindings::mem_cgroup_filter_fn,
+    memcg: &MemCgroup,
+    arg: *mut c_void,
+) -> Verdict {
+    // SAFETY: The caller vouches for `filter` and `arg`.
+    let verdict = filter.map_or(0, |filter| unsafe { filter(memcg.as_raw(), arg) });
+
+    match verdict as u32 {
+        bindings::mem_cgroup_filter_MEM_CGROUP_SKIP => Verdict::Skip,
+        bindings::mem_cgroup_filter_MEM_CGROUP_SKIP_TREE => Verdict::SkipTree,
+        _ => Verdict::Visit,
+    }
+}
+
 /// Walks a hierarchy of memcgs, alone or shared with other reclaimers of a node.
 ///
 /// See the kernel-doc of the C function of this name in mm/memcontrol.c. Does not sleep.
@@ -199,16 +220,8 @@ pub(crate) unsafe extern "C" fn mem_cgroup_iter_cond(
     arg: *mut c_void,
 ) -> *mut mem_cgroup {
     let position = MemCgroup::reclaim_iter;
-    let filter = |memcg: &MemCgroup| {
-        // SAFETY: The caller vouches for `filter` and `arg`.
-        let verdict = filter.map_or(0, |filter| unsafe { filter(memcg.as_raw(), arg) });
-
-        match verdict as u32 {
-            bindings::mem_cgroup_filter_MEM_CGROUP_SKIP => Verdict::Skip,
-            bindings::mem_cgroup_filter_MEM_CGROUP_SKIP_TREE => Verdict::SkipTree,
-            _ => Verdict::Visit,
-        }
-    };
+    // SAFETY: The caller vouches for `filter` and `arg`.
+    let filter = |memcg: &MemCgroup| unsafe { verdict_of(filter, memcg, arg) };
 
     // SAFETY: As for this function.
     unsafe { iter_next(root, prev, reclaim, position, PreOrder, filter, || ()) }
@@ -250,18 +263,24 @@ pub(crate) unsafe extern "C" fn mem_cgroup_iter_charged(
 /// LRU: below the root of all those that have pages or something to shrink there, by ids; below
 /// another one, as [`mem_cgroup_iter_charged`] does. `root` itself is always visited.
 ///
+/// By ids, `filter` is called with `arg`, under RCU, for those that have pages and nothing to
+/// shrink: it says whether a visit would look at one of these pages.
+///
 /// The effective protection of what is above a memcg is brought up to date before that memcg is
 /// returned, or the walk has returned those. May sleep.
 ///
 /// # Safety
 ///
-/// As for [`mem_cgroup_iter_charged`]. `nid` must be a possible node, and the one of `reclaim`.
+/// As for [`mem_cgroup_iter_charged`], and for `filter` as for [`mem_cgroup_iter_cond`]. `nid` must
+/// be a possible node, and the one of `reclaim`.
 #[export]
 pub(crate) unsafe extern "C" fn mem_cgroup_iter_reclaimable(
     root: *mut mem_cgroup,
     prev: *mut mem_cgroup,
     reclaim: *mut mem_cgroup_reclaim_cookie,
     nid: c_int,
+    filter: bindings::mem_cgroup_filter_fn,
+    arg: *mut c_void,
 ) -> *mut mem_cgroup {
     // SAFETY: The node is a possible one.
     let node = unsafe { Node::from_raw(nid) };
@@ -290,7 +309,13 @@ pub(crate) unsafe extern "C" fn mem_cgroup_iter_reclaimable(
     let parent = parent.map(Group::serial);
 
     let (order, pause) = (ReclaimableOrder(node), sys::cond_resched);
-    let filter = |_: &MemCgroup| Verdict::Visit;
+    let filter = |memcg: &MemCgroup| {
+        if memcg.is_root() || !has_only_pages(memcg, node) {
+            return Verdict::Visit;
+        }
+        // SAFETY: The caller vouches for `filter` and `arg`.
+        unsafe { verdict_of(filter, memcg, arg) }
+    };
     // SAFETY: It is null or valid, and what it names comes from where this function says.
     let position = unsafe { position_named_by(reclaim) };
     // SAFETY: As for this function.
