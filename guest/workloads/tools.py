@@ -5,12 +5,14 @@ cgroups with objects, runs the tools, and prints what they say."""
 
 import json
 import os
+import pathlib
 
 from guest import init
 from guest.groups import Group, wait_until
 from guest.priorities import WORST, effective, prioritize
 
 OBJECTS = 3
+SYSFS = pathlib.Path("/sys/kernel/mm/mm_reclaim")
 
 
 def look_up(_hears, group):
@@ -34,6 +36,7 @@ def work(arguments):
         "table": init.told_by("memcg_shrinker_maps.py", "--sort", "memory").splitlines(),
         "settings": json.loads(init.told_by("memcg_reclaim.py", "--json")),
         "shrinkers": init.told_by("memcg_shrinker.py").splitlines(),
+        "sysfs": {path.name: path.read_text() for path in SYSFS.iterdir()},
     }
 
 

@@ -3,6 +3,7 @@
 
 import dataclasses
 import functools
+import re
 from collections.abc import Callable
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from bench import priority, retain, softlimit
 from bench.scale import IDLE_CALLS
 from harness import arms, initramfs, kernels, python_guest, qemu
-from harness.common import QUICK, Unexpected, expect
+from harness.common import LOGS, QUICK, Unexpected, expect
 from harness.stats import calls
 
 N = 100
@@ -19,6 +20,8 @@ WITHOUT_MEMORY = "v2-without-memory"
 # Takes longest to build.
 DEBUG = "debug"
 EXT4 = "ext4"
+
+SAYS = re.compile(r"mm_reclaim: version (\d+), memory cgroup reclaim: (.*)")
 
 build_once = functools.cache(initramfs.build_initramfs)
 
@@ -32,6 +35,8 @@ class Boot:
     workload: tuple = ()
     memory: int = 1024
     cgroup: str = "v2"
+    # What the kernel says that it runs.
+    says: str = "rust"
     # Of guest/workloads, in Python; else the one in C.
     program: str = ""
     disks: Callable = tuple
@@ -115,6 +120,8 @@ def tools_agree(result):
              for group in result["settings"]]
     expect(found == [("/idle", "6 active", "12"), ("/spared", "6", "6")],
            f"memcg_reclaim.py says {found}")
+    expect(result["sysfs"] == {"implementation": "rust\n", "version": f"{result['version']}\n"},
+           f"sysfs says {result['sysfs']}")
 
 
 # Objects of 1 KiB that a group and its mount bring at most. With maps in Rust, which
@@ -201,14 +208,14 @@ BOOTS = (
     Boot("the same with C, for comparison", variant="stock", workload=IDLE,
          check=called_for_each),
     Boot("cgroup_disable=memory", kernel=("cgroup_disable=memory",),
-         workload=("--any",), cgroup=WITHOUT_MEMORY),
+         workload=("--any",), cgroup=WITHOUT_MEMORY, says="none"),
     Boot("cgroup.memory=nokmem", kernel=("cgroup.memory=nokmem",),
          workload=("--shrinker-debug",), check=saw_no_groups),
     Boot("cgroup v1", workload=("--v1",), cgroup="v1"),
     Boot("debugfs", workload=("--shrinker-debug",), check=saw_maps),
     Boot("debugfs, cgroup_disable=memory",
          kernel=("cgroup_disable=memory",),
-         workload=("--any", "--shrinker-debug"), cgroup=WITHOUT_MEMORY),
+         workload=("--any", "--shrinker-debug"), cgroup=WITHOUT_MEMORY, says="none"),
     Boot("tools/cgroup, run by Python", program="tools.py", check=tools_agree),
     Boot("shrinker_map_cost.py, and stock", against="stock", program="map_cost.py",
          check=costs_agree),
@@ -220,14 +227,15 @@ BOOTS = (
          program="dying.py"),
     Boot("4 NUMA nodes", kernel=("numa=fake=4",), workload=IDLE,
          check=on_four_nodes),
-    Boot("mm_reclaim=verify", variant="verify", kernel=("mm_reclaim=verify",)),
+    Boot("mm_reclaim=verify", variant="verify", kernel=("mm_reclaim=verify",),
+         says="rust verify"),
     Boot("mm_reclaim=verify, cgroup v1", variant="verify",
-         kernel=("mm_reclaim=verify",), workload=("--v1",), cgroup="v1"),
+         kernel=("mm_reclaim=verify",), workload=("--v1",), cgroup="v1", says="rust verify"),
     Boot("mm_reclaim=exhaustive", variant="verify",
-         kernel=("mm_reclaim=exhaustive",), check=called_all),
+         kernel=("mm_reclaim=exhaustive",), check=called_all, says="rust exhaustive"),
     Boot("memcg_soft_limit=1, cgroup_disable=memory",
          kernel=("memcg_soft_limit=1", "cgroup_disable=memory"),
-         workload=("--any",), cgroup=WITHOUT_MEMORY),
+         workload=("--any",), cgroup=WITHOUT_MEMORY, says="none"),
     Boot("memcg_soft_limit=1", kernel=("memcg_soft_limit=1",), workload=IDLE,
          check=called_few),
     soft_limit("files and the sysctl", "knob"),
@@ -257,7 +265,7 @@ BOOTS = (
     priorities("whom reclaim spares", "basic", variant="rust"),
     # Others would be passed over, if their pages were not noted.
     priorities("whom reclaim spares, mm_reclaim=verify", "basic", variant="verify",
-               kernel=("mm_reclaim=verify",)),
+               kernel=("mm_reclaim=verify",), says="rust verify"),
     priorities("from whom reclaim takes", "taken", variant="rust", is_long=True),
     priorities("from whom reclaim takes", "taken", v1=True, lru="mglru", variant="rust",
                is_long=True),
@@ -296,7 +304,12 @@ def run(boot, variant, step):
                        boot.timeout, boot.cgroup != WITHOUT_MEMORY)
     expect(result["cgroup"] == boot.cgroup,
            f"the workload ran on cgroup {result['cgroup']}")
-    return result
+    found = SAYS.findall(qemu.console(LOGS / f"{step.log}.log"))
+    if arm.kernel.implementation == "c":
+        expect(not found, f"a kernel in C says {found}")
+        return result
+    expect([what for _, what in found] == [boot.says], f"the kernel says that it runs {found}")
+    return {**result, "version": found[0][0]}
 
 
 def test_boot(case, step):
