@@ -36,7 +36,7 @@ class Boot:
     memory: int = 1024
     cgroup: str = "v2"
     # What the kernel says that it runs.
-    says: str = "rust"
+    says: str = "rust, mode maps"
     # Of guest/workloads, in Python; else the one in C.
     program: str = ""
     disks: Callable = tuple
@@ -120,7 +120,8 @@ def tools_agree(result):
              for group in result["settings"]]
     expect(found == [("/idle", "6 active", "12"), ("/spared", "6", "6")],
            f"memcg_reclaim.py says {found}")
-    expect(result["sysfs"] == {"implementation": "rust\n", "version": f"{result['version']}\n"},
+    expect(result["sysfs"] == {"implementation": "rust\n", "mode": "maps\n",
+                                "version": f"{result['version']}\n"},
            f"sysfs says {result['sysfs']}")
 
 
@@ -208,14 +209,14 @@ BOOTS = (
     Boot("the same with C, for comparison", variant="stock", workload=IDLE,
          check=called_for_each),
     Boot("cgroup_disable=memory", kernel=("cgroup_disable=memory",),
-         workload=("--any",), cgroup=WITHOUT_MEMORY, says="none"),
+         workload=("--any",), cgroup=WITHOUT_MEMORY, says="none, mode maps"),
     Boot("cgroup.memory=nokmem", kernel=("cgroup.memory=nokmem",),
          workload=("--shrinker-debug",), check=saw_no_groups),
     Boot("cgroup v1", workload=("--v1",), cgroup="v1"),
     Boot("debugfs", workload=("--shrinker-debug",), check=saw_maps),
     Boot("debugfs, cgroup_disable=memory",
          kernel=("cgroup_disable=memory",),
-         workload=("--any", "--shrinker-debug"), cgroup=WITHOUT_MEMORY, says="none"),
+         workload=("--any", "--shrinker-debug"), cgroup=WITHOUT_MEMORY, says="none, mode maps"),
     Boot("tools/cgroup, run by Python", program="tools.py", check=tools_agree),
     Boot("shrinker_map_cost.py, and stock", against="stock", program="map_cost.py",
          check=costs_agree),
@@ -228,14 +229,14 @@ BOOTS = (
     Boot("4 NUMA nodes", kernel=("numa=fake=4",), workload=IDLE,
          check=on_four_nodes),
     Boot("mm_reclaim=verify", variant="verify", kernel=("mm_reclaim=verify",),
-         says="rust verify"),
+         says="rust, mode verify"),
     Boot("mm_reclaim=verify, cgroup v1", variant="verify",
-         kernel=("mm_reclaim=verify",), workload=("--v1",), cgroup="v1", says="rust verify"),
+         kernel=("mm_reclaim=verify",), workload=("--v1",), cgroup="v1", says="rust, mode verify"),
     Boot("mm_reclaim=exhaustive", variant="verify",
-         kernel=("mm_reclaim=exhaustive",), check=called_all, says="rust exhaustive"),
+         kernel=("mm_reclaim=exhaustive",), check=called_all, says="rust, mode exhaustive"),
     Boot("memcg_soft_limit=1, cgroup_disable=memory",
          kernel=("memcg_soft_limit=1", "cgroup_disable=memory"),
-         workload=("--any",), cgroup=WITHOUT_MEMORY, says="none"),
+         workload=("--any",), cgroup=WITHOUT_MEMORY, says="none, mode maps"),
     Boot("memcg_soft_limit=1", kernel=("memcg_soft_limit=1",), workload=IDLE,
          check=called_few),
     soft_limit("files and the sysctl", "knob"),
@@ -265,7 +266,7 @@ BOOTS = (
     priorities("whom reclaim spares", "basic", variant="rust"),
     # Others would be passed over, if their pages were not noted.
     priorities("whom reclaim spares, mm_reclaim=verify", "basic", variant="verify",
-               kernel=("mm_reclaim=verify",), says="rust verify"),
+               kernel=("mm_reclaim=verify",), says="rust, mode verify"),
     priorities("from whom reclaim takes", "taken", variant="rust", is_long=True),
     priorities("from whom reclaim takes", "taken", v1=True, lru="mglru", variant="rust",
                is_long=True),
