@@ -40,7 +40,7 @@ struct reclaimable {
  * A page on a list of the group, which nobody uses. With the multi-gen LRU, only those
  * that can't be evicted are on lists.
  */
-static struct folio *reclaimable_new(struct mem_cgroup *memcg, int nid)
+static struct folio *reclaimable_folio(struct mem_cgroup *memcg, int nid)
 {
 	struct folio *folio = __folio_alloc_node(GFP_KERNEL, 0, nid);
 	struct mem_cgroup *outer;
@@ -56,27 +56,14 @@ static struct folio *reclaimable_new(struct mem_cgroup *memcg, int nid)
 		folio_put(folio);
 		return NULL;
 	}
-	return folio;
-}
 
-static void reclaimable_add(struct folio *folio)
-{
+	if (lru_gen_enabled())
+		folio_set_mlocked(folio);
 	/* Of the CPU to which it was added. */
 	migrate_disable();
 	folio_add_lru(folio);
 	lru_add_drain();
 	migrate_enable();
-}
-
-static struct folio *reclaimable_folio(struct mem_cgroup *memcg, int nid)
-{
-	struct folio *folio = reclaimable_new(memcg, nid);
-
-	if (!folio)
-		return NULL;
-	if (lru_gen_enabled())
-		folio_set_mlocked(folio);
-	reclaimable_add(folio);
 	return folio;
 }
 
