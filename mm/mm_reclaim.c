@@ -201,20 +201,6 @@ void shrinker_warn_missing_unit(struct mem_cgroup *memcg, int nid, int shrinker_
 }
 
 #ifdef CONFIG_MEMCG_SHRINKER_RUST_VERIFY
-int mm_reclaim_mode __ro_after_init;
-
-static int __init mm_reclaim_setup(char *str)
-{
-	if (!strcmp(str, "verify"))
-		mm_reclaim_mode = MM_RECLAIM_VERIFY;
-	else if (!strcmp(str, "exhaustive"))
-		mm_reclaim_mode = MM_RECLAIM_EXHAUSTIVE;
-	else
-		pr_warn("unknown mode '%s': use verify or exhaustive\n", str);
-	return 1;
-}
-__setup("mm_reclaim=", mm_reclaim_setup);
-
 void shrinker_warn_not_empty(struct mem_cgroup *memcg, int nid,
 			     struct shrinker *shrinker, unsigned long count)
 {

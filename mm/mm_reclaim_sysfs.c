@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which implementation reclaims slab of memory cgroups, in the boot log and in
- * /sys/kernel/mm/mm_reclaim/: see Documentation/ABI/testing/sysfs-kernel-mm-mm_reclaim.
+ * Which implementation reclaims slab of memory cgroups, and in which mode: that of the boot
+ * parameter mm_reclaim=. It is in the boot log and in /sys/kernel/mm/mm_reclaim/, see
+ * Documentation/ABI/testing/sysfs-kernel-mm-mm_reclaim.
  */
 #define pr_fmt(fmt) "mm_reclaim: " fmt
 
+#include <linux/array_size.h>
 #include <linux/init.h>
 #include <linux/kobject.h>
 #include <linux/memcontrol.h>
 #include <linux/mm_reclaim.h>
 #include <linux/printk.h>
+#include <linux/string.h>
 #include <linux/sysfs.h>
 
 /* Of the series: what scripts/series puts into the subjects of its mails. */
@@ -21,16 +24,31 @@ static const char *implementation(void)
 }
 
 #ifdef CONFIG_MEMCG_SHRINKER_RUST_VERIFY
+int mm_reclaim_mode __ro_after_init;
+
+static const char * const modes[] = {
+	[MM_RECLAIM_MAPS] = "maps",
+	[MM_RECLAIM_VERIFY] = "verify",
+	[MM_RECLAIM_EXHAUSTIVE] = "exhaustive",
+};
+
 static const char *mode(void)
 {
-	static const char * const names[] = {
-		[MM_RECLAIM_MAPS] = "maps",
-		[MM_RECLAIM_VERIFY] = "verify",
-		[MM_RECLAIM_EXHAUSTIVE] = "exhaustive",
-	};
-
-	return names[mm_reclaim_mode];
+	return modes[mm_reclaim_mode];
 }
+
+static int __init mm_reclaim_setup(char *str)
+{
+	int found = match_string(modes, ARRAY_SIZE(modes), str);
+
+	/* The default needs no parameter. */
+	if (found > MM_RECLAIM_MAPS)
+		mm_reclaim_mode = found;
+	else
+		pr_warn("unknown mode '%s': use verify or exhaustive\n", str);
+	return 1;
+}
+__setup("mm_reclaim=", mm_reclaim_setup);
 #else
 static const char *mode(void)
 {
