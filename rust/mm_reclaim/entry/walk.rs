@@ -310,7 +310,7 @@ pub(crate) unsafe extern "C" fn mem_cgroup_iter_reclaimable(
 
     let (order, pause) = (ReclaimableOrder(node), sys::cond_resched);
     let filter = |memcg: &MemCgroup| {
-        if memcg.is_root() || !has_only_pages(memcg, node) {
+        if filter.is_none() || memcg.is_root() || !has_only_pages(memcg, node) {
             return Verdict::Visit;
         }
         // SAFETY: The caller vouches for `filter` and `arg`.
