@@ -21,6 +21,8 @@ WITHOUT_MEMORY = "v2-without-memory"
 DEBUG = "debug"
 EXT4 = "ext4"
 
+# Asks for another one than the default.
+MODE = "mm_reclaim="
 SAYS = re.compile(r"mm_reclaim: version (\d+), memory cgroup reclaim: (.*)")
 
 build_once = functools.cache(initramfs.build_initramfs)
@@ -35,8 +37,6 @@ class Boot:
     workload: tuple = ()
     memory: int = 1024
     cgroup: str = "v2"
-    # What the kernel says that it runs.
-    says: str = "rust, mode maps"
     # Of guest/workloads, in Python; else the one in C.
     program: str = ""
     disks: Callable = tuple
@@ -48,6 +48,13 @@ class Boot:
     against: str = ""
     # Expects of its result what must be so.
     check: Callable = lambda result: None
+
+
+def says(boot):
+    """What a kernel of ours must say that it runs."""
+    implementation = "none" if boot.cgroup == WITHOUT_MEMORY else "rust"
+    asked = [text.removeprefix(MODE) for text in boot.kernel if text.startswith(MODE)]
+    return f"{implementation}, mode {asked[0] if asked else 'maps'}"
 
 
 def saw_groups(result):
@@ -209,14 +216,14 @@ BOOTS = (
     Boot("the same with C, for comparison", variant="stock", workload=IDLE,
          check=called_for_each),
     Boot("cgroup_disable=memory", kernel=("cgroup_disable=memory",),
-         workload=("--any",), cgroup=WITHOUT_MEMORY, says="none, mode maps"),
+         workload=("--any",), cgroup=WITHOUT_MEMORY),
     Boot("cgroup.memory=nokmem", kernel=("cgroup.memory=nokmem",),
          workload=("--shrinker-debug",), check=saw_no_groups),
     Boot("cgroup v1", workload=("--v1",), cgroup="v1"),
     Boot("debugfs", workload=("--shrinker-debug",), check=saw_maps),
     Boot("debugfs, cgroup_disable=memory",
          kernel=("cgroup_disable=memory",),
-         workload=("--any", "--shrinker-debug"), cgroup=WITHOUT_MEMORY, says="none, mode maps"),
+         workload=("--any", "--shrinker-debug"), cgroup=WITHOUT_MEMORY),
     Boot("tools/cgroup, run by Python", program="tools.py", check=tools_agree),
     Boot("shrinker_map_cost.py, and stock", against="stock", program="map_cost.py",
          check=costs_agree),
@@ -228,15 +235,14 @@ BOOTS = (
          program="dying.py"),
     Boot("4 NUMA nodes", kernel=("numa=fake=4",), workload=IDLE,
          check=on_four_nodes),
-    Boot("mm_reclaim=verify", variant="verify", kernel=("mm_reclaim=verify",),
-         says="rust, mode verify"),
+    Boot("mm_reclaim=verify", variant="verify", kernel=("mm_reclaim=verify",)),
     Boot("mm_reclaim=verify, cgroup v1", variant="verify",
-         kernel=("mm_reclaim=verify",), workload=("--v1",), cgroup="v1", says="rust, mode verify"),
+         kernel=("mm_reclaim=verify",), workload=("--v1",), cgroup="v1"),
     Boot("mm_reclaim=exhaustive", variant="verify",
-         kernel=("mm_reclaim=exhaustive",), check=called_all, says="rust, mode exhaustive"),
+         kernel=("mm_reclaim=exhaustive",), check=called_all),
     Boot("memcg_soft_limit=1, cgroup_disable=memory",
          kernel=("memcg_soft_limit=1", "cgroup_disable=memory"),
-         workload=("--any",), cgroup=WITHOUT_MEMORY, says="none, mode maps"),
+         workload=("--any",), cgroup=WITHOUT_MEMORY),
     Boot("memcg_soft_limit=1", kernel=("memcg_soft_limit=1",), workload=IDLE,
          check=called_few),
     soft_limit("files and the sysctl", "knob"),
@@ -266,7 +272,7 @@ BOOTS = (
     priorities("whom reclaim spares", "basic", variant="rust"),
     # Others would be passed over, if their pages were not noted.
     priorities("whom reclaim spares, mm_reclaim=verify", "basic", variant="verify",
-               kernel=("mm_reclaim=verify",), says="rust, mode verify"),
+               kernel=("mm_reclaim=verify",)),
     priorities("from whom reclaim takes", "taken", variant="rust", is_long=True),
     priorities("from whom reclaim takes", "taken", v1=True, lru="mglru", variant="rust",
                is_long=True),
@@ -309,7 +315,7 @@ def run(boot, variant, step):
     if arm.kernel.implementation == "c":
         expect(not found, f"a kernel in C says {found}")
         return result
-    expect([what for _, what in found] == [boot.says], f"the kernel says that it runs {found}")
+    expect([what for _, what in found] == [says(boot)], f"the kernel says that it runs {found}")
     return {**result, "version": found[0][0]}
 
 
