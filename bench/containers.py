@@ -7,10 +7,12 @@ Times are of an emulated machine, and reported; what the kernel does for them is
 decides.
 """
 
-from guest.containers import BUSY, FOLIOS, IDLE, NONE, PAGES, STATES
+from guest.containers import BUSY, FOLIOS, IDLE, NONE, NR_MOUNTS, PAGES, STATES
 from harness import disk_image, scenario_bench
-from harness.goals import not_slower, ratio_goal, within
+from harness.goals import (
+    GROUP_KIB, MAPS_SHARE, SLABS_KIB, at_most, not_slower, ratio_goal, within)
 from harness.scenario import LRUS, Case, Scenario, mib, named, one_of, plain
+from harness.stats import KMALLOC_1K, OWN_CACHE, caches
 
 DISK_SIZE = 4 << 30
 GIB = 1 << 30
@@ -134,6 +136,11 @@ def memory_cases(quick):
 
 def memory_goals(table, cases):
     for each in cases:
+        share = each.n * NR_MOUNTS / MAPS_SHARE
+        yield ratio_goal(table, each.label, f"{each.label}: memory for shrinker maps at least "
+                         f"{share:.3g} times smaller", "maps", share, "smaller", decides=True)
+        yield at_most(table, each.label, f"{each.label}: memory for shrinker maps of each",
+                      "maps", round(GROUP_KIB + SLABS_KIB / each.n, 2), "KiB")
         # Of fewer, what a slab has room for is as much as what differs.
         yield ratio_goal(table, each.label, f"{each.label}: kernel memory not more than on stock",
                          "kernel", 1.0, "smaller", decides=each.n >= DECIDES_FROM)
@@ -192,6 +199,8 @@ SCENARIOS = named((
          "sreclaimable": ("slabs that can", "KiB", kib("sreclaimable")),
          "percpu": ("per-CPU memory", "KiB", kib("percpu")),
          "pagetables": ("page tables", "KiB", kib("pagetables")),
+         "maps": ("shrinker maps: kmalloc-1k and own caches", "KiB",
+                  lambda r: caches(r, KMALLOC_1K, OWN_CACHE) / 1024),
          "caches": ("slabs by cache", "KiB", lambda r: sum(r["caches"].values()) / 1024),
          **cache_metrics()},
         memory_goals, lambda quick: list(memory_cases(quick)),

@@ -165,7 +165,7 @@ def turnover(options):
     took = time.monotonic() - before
     starts = [each for one in both for each in one["starts"]]
     removals = [each for one in both for each in one["removals"]]
-    return {"rate": [len(starts) / took], "per_container": [took / len(starts) * 1e6],
+    return {"per_container": [took / len(starts) * 1e6],
             **{f"start_{name}": value for name, value in quantiles(starts).items()},
             **{f"remove_{name}": value for name, value in quantiles(removals).items()}}
 
@@ -196,9 +196,7 @@ def memory_of(options):
     grown = {name: (size - caches_before.get(name, 0)) / options.n
              for name, size in caches.items()}
     return {**{name.lower(): [(after[name] - before[name]) / options.n]
-               for name in ("Slab", "SReclaimable", "SUnreclaim", "Percpu", "KernelStack",
-                            "PageTables")},
-            "free": [(before["MemFree"] - after["MemFree"]) / options.n]}, {
+               for name in ("Slab", "SReclaimable", "SUnreclaim", "Percpu", "PageTables")}}, {
         "caches": {name: size for name, size in grown.items() if size >= 16}}
 
 
