@@ -9,8 +9,7 @@ decides.
 
 from guest.containers import BUSY, FOLIOS, IDLE, NONE, NR_MOUNTS, PAGES, STATES
 from harness import disk_image, scenario_bench
-from harness.goals import (
-    GROUP_KIB, MAPS_SHARE, SLABS_KIB, at_most, not_slower, ratio_goal, within)
+from harness.goals import MAPS_SHARE, not_slower, ratio_goal, within
 from harness.scenario import LRUS, Case, Scenario, mib, named, one_of, plain
 from harness.stats import KMALLOC_1K, OWN_CACHE, caches
 
@@ -139,8 +138,6 @@ def memory_goals(table, cases):
         share = each.n * NR_MOUNTS / MAPS_SHARE
         yield ratio_goal(table, each.label, f"{each.label}: memory for shrinker maps at least "
                          f"{share:.3g} times smaller", "maps", share, "smaller", decides=True)
-        yield at_most(table, each.label, f"{each.label}: memory for shrinker maps of each",
-                      "maps", round(GROUP_KIB + SLABS_KIB / each.n, 2), "KiB")
         # Of fewer, what a slab has room for is as much as what differs.
         yield ratio_goal(table, each.label, f"{each.label}: kernel memory not more than on stock",
                          "kernel", 1.0, "smaller", decides=each.n >= DECIDES_FROM)
