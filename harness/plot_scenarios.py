@@ -9,6 +9,7 @@ beside each other.
 import json
 import pathlib
 import sys
+import textwrap
 
 from matplotlib import pyplot
 
@@ -20,6 +21,8 @@ from harness.stats import error_bar
 DEPTHS = "vDP*"
 # Figures of this size and below are noise, or nothing at all.
 LEAST = 1e-4
+# Of bars, in inches, and how many letters a title has room for.
+PANEL, ROW, TITLE_WIDTH = 2.4, 3, 30
 
 
 def draw_points(axes, points, style, label, marker=None):
@@ -93,24 +96,28 @@ def against_k(figure, found):
 
 
 def bars(figure, found):
-    """A panel for each figure: their units and sizes differ."""
-    panels = figure.subplots(1, len(found["plotted"]), squeeze=False)[0]
-    case = next(iter(found["summary"]))
-    for axes, metric in zip(panels, found["plotted"]):
-        described = found["metrics"][metric]
-        for arm, style in STYLE.items():
-            spread = spread_of(found, case, arm, metric)
-            if not spread:
-                continue
-            below, above = error_bar(spread)
-            axes.bar(style["label"], spread["median"], width=0.6,
-                     color=style["color"], yerr=([below], [above]), capsize=4)
-        axes.set_title(described["label"], fontsize=9)
-        axes.set_ylabel(described["unit"], fontsize=9)
-        axes.tick_params(labelsize=8)
-        axes.grid(True, axis="y", color="#dddddd", linewidth=0.6)
-        axes.set_axisbelow(True)
-    figure.suptitle(f"{found['title']}: {case}", fontsize=11)
+    """A panel for each figure, as their units and sizes differ; a row of them for each case."""
+    cases = list(found["summary"])
+    rows = figure.subplots(len(cases), len(found["plotted"]), squeeze=False)
+    for case, row in zip(cases, rows):
+        for axes, metric in zip(row, found["plotted"]):
+            described = found["metrics"][metric]
+            for arm, style in STYLE.items():
+                spread = spread_of(found, case, arm, metric)
+                if not spread:
+                    continue
+                below, above = error_bar(spread)
+                axes.bar(style["label"], spread["median"], width=0.6,
+                         color=style["color"], yerr=([below], [above]), capsize=4)
+            axes.set_title(textwrap.fill(
+                described["label"].removeprefix("- "), TITLE_WIDTH), fontsize=9)
+            axes.set_ylabel(described["unit"], fontsize=9)
+            axes.tick_params(labelsize=8)
+            axes.grid(True, axis="y", color="#dddddd", linewidth=0.6)
+            axes.set_axisbelow(True)
+        if len(cases) > 1:
+            row[0].set_ylabel(f"{case}\n{row[0].get_ylabel()}", fontsize=9)
+    figure.suptitle(found["title"] + ("" if len(cases) > 1 else f": {cases[0]}"), fontsize=11)
 
 
 KINDS = {"lines": (against_n, (7, 5.5)), "k": (against_k, (7, 5.5)),
@@ -129,8 +136,8 @@ def main():
         found["results"] = [result for result in report["results"]
                             if result["from"] == name]
         draw, size = KINDS[found["plot"]]
-        figure = pyplot.figure(
-            figsize=size or (1 + 2.4 * len(found["plotted"]), 4))
+        figure = pyplot.figure(figsize=size or (
+            1 + PANEL * len(found["plotted"]), 1 + ROW * len(found["summary"])))
         draw(figure, found)
         write(figure, report["machine"], path.with_name(f"{path.stem}-{name}.json"))
         pyplot.close(figure)
