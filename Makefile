@@ -13,7 +13,7 @@ unexport MAKEFLAGS MFLAGS MAKEOVERRIDES VARIANT ARCH KERNELS CONFIGS PART
 	bench bench-scale bench-softlimit bench-untrusted bench-dying bench-priority bench-retain \
 	bench-containers bench-profile debug-kernel boots-kernels boots \
 	failinject retained torture mutants-debug sanitize selftests litmus model \
-	zombies tools-check lint series patches configs ncheck objcheck rustavailable doctor release \
+	zombies stock-check tools-check lint series patches configs ncheck objcheck rustavailable doctor release \
 	clean distclean docs-figures rebase htmldocs rustdoc
 
 help: ## this list
@@ -114,6 +114,9 @@ zombies: deps tree ## remove cgroups that something holds: memcg_zombies.py must
 	@scripts/deps zombies
 	@scripts/kernels zombies
 	@tests/run zombies
+
+stock-check: deps tree ## show that the C implementation needs the fixes of patches/stock, on UML
+	@tests/run stock
 
 litmus: tree ## prove the protocols by the kernel's memory model, with herd7
 	@tests/run litmus

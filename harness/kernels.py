@@ -34,6 +34,7 @@ class Kernel:
     arch: tuple = ARCHS
     copied_from: tuple = FROM
     patch: str = ""
+    untouched: bool = False
     looks: tuple = ()
     differs: str = ""
     used_by: tuple = ()
@@ -93,6 +94,8 @@ def wrong_with(kernel, names):
                 if other not in names)
     if kernel.patch and not (ROOT / "tests" / kernel.patch).is_file():
         yield f"there is no tests/{kernel.patch}"
+    if kernel.patch and kernel.untouched:
+        yield "a patch is for the tree of the series"
 
 
 def load(path=TABLE):
@@ -142,6 +145,7 @@ def shell(name, arch):
     yield f"PARTS=({shlex.join(kernel.parts)})"
     yield f"COPIED_FROM=({shlex.join(kernel.copied_from)})"
     yield f"PATCH={shlex.quote(kernel.patch)}"
+    yield f"UNTOUCHED={'y' if kernel.untouched else ''}"
 
 
 def program():

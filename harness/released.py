@@ -19,13 +19,14 @@ COLUMNS = ["make", "passed", "failed", "minutes", "CPU minutes", "revision", "da
 
 TARGETS = {step.target for step in tiers.RELEASE}
 # Those with guests that kunit.py does not start.
-GUESTS = {step.target for step in tiers.RELEASE if step.guests or step.alone} - {"kunit"}
+GUESTS = {step.target for step in tiers.RELEASE if step.guests or step.alone} - {
+    "kunit", "stock-check"}
 # Patches to the kernel's own documents: no code comes of them.
 TEXTS = sorted((ROOT / "patches").glob("*-Documentation-*.patch"))
 # Of retained page cache, each a step's own.
 CHECKS = sorted((ROOT / "guest/retained").glob("check_*.py"))
 # What neither builds the crate nor reads its source.
-WITHOUT_CRATE = {"htmldocs", "ncheck", "tools-check"}
+WITHOUT_CRATE = {"htmldocs", "ncheck", "stock-check", "tools-check"}
 # What runs kernels without the suites.
 BENCHES = {target for target in TARGETS if target.startswith("bench")}
 # What some steps alone depend on, by how paths begin, where owned() does not tell.
@@ -41,6 +42,7 @@ ONLY = {
     "bench/softlimit.py": ("bench-softlimit", "boots"),
     "configs/ext4.config": ("boots", "retained", "mutants-debug"),
     "configs/selftests.config": ("selftests",),
+    "configs/stock-kunit.config": ("stock-check",),
     "configs/xfs.config": ("retained",),
     "configs/zombies.config": ("zombies",),
     "guest/": GUESTS,
@@ -78,13 +80,16 @@ ONLY = {
     # And tests.rs.
     "rust/mm_reclaim/tests": TARGETS - WITHOUT_CRATE - BENCHES,
     "scripts/help": (),
+    "patches/stock/": ("stock-check",),
     "scripts/patches": (),
+    "scripts/stock_tree": ("stock-check",),
     "tests/kunit/": TARGETS - BENCHES,
     "tests/mutants/": ("model", "mutants"),
     # Of mutants-debug alone.
     "tests/mutants/debug.toml": (),
     "tests/mutants_check/": (),
     "tests/mutants_debug/": (),
+    "tests/stock/": ("stock-check",),
     "tests/tools/": ("tools-check",),
     "tests/torture/": ("torture", "sanitize"),
     "tests/zombies/": ("zombies", "tools-check"),

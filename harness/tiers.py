@@ -99,6 +99,7 @@ RELEASE = (
     guests("kunit", "ARCH=arm64"),
     guests("kunit", "ARCH=arm64", "VARIANT=kunit-lockdep-64k"),
     guests("zombies"),
+    guests("stock-check"),
     guests("retained", "DURATION=3600"),
     guests("torture", "DURATION=1800"),
 
