@@ -9,7 +9,8 @@ decides.
 
 from guest.containers import BUSY, FOLIOS, IDLE, NONE, NR_MOUNTS, PAGES, STATES
 from harness import disk_image, scenario_bench
-from harness.goals import MAPS_SHARE, not_slower, ratio_goal, within
+from harness.goals import (
+    GROUP_KIB, MAPS_SHARE, SLABS_KIB, at_most, not_slower, ratio_goal, within)
 from harness.scenario import LRUS, Case, Scenario, mib, named, one_of, plain
 from harness.stats import KMALLOC_1K, OWN_CACHE, caches
 
@@ -41,8 +42,16 @@ def case(label, n, workload, *how, memory=4096, kernel=(), cpus=0):
                 timeout=1800, cpus=cpus)
 
 
+NODES = (1, 4)
+
+
 def nodes(number):
     return ("", ()) if number == 1 else (f", {number} nodes", (f"numa=fake={number}",))
+
+
+def nodes_of(case):
+    [found] = (number for number in NODES if case.kernel == nodes(number)[1])
+    return found
 
 
 def reclaim_metrics(at="", title=""):
@@ -74,7 +83,7 @@ def each_read():
 
 def reclaim_cases(quick):
     n, memory = (50, 1024) if quick else (2000, 3072)
-    for number in ((1,) if quick else (1, 4)):
+    for number in NODES[:1] if quick else NODES:
         more, kernel = nodes(number)
         for lru, title in LRUS[1:] if quick else LRUS:
             yield case(f"{title}{more}", n, "reclaim", "--lru", lru, memory=memory,
@@ -129,7 +138,7 @@ DECIDES_FROM = 500
 
 def memory_cases(quick):
     n = 50 if quick else DECIDES_FROM
-    for number in ((1,) if quick else (1, 4)):
+    for number in NODES[:1] if quick else NODES:
         more, kernel = nodes(number)
         yield case(f"{n} containers{more}", n, "memory", kernel=kernel)
 
@@ -139,6 +148,8 @@ def memory_goals(table, cases):
         share = each.n * NR_MOUNTS / MAPS_SHARE
         yield ratio_goal(table, each.label, f"{each.label}: memory for shrinker maps at least "
                          f"{share:.3g} times smaller", "maps", share, "smaller", decides=True)
+        yield at_most(table, each.label, f"{each.label}: memory for shrinker maps of each",
+                      "maps", round(nodes_of(each) * GROUP_KIB + SLABS_KIB / each.n, 2), "KiB")
         # Of fewer, what a slab has room for is as much as what differs.
         yield ratio_goal(table, each.label, f"{each.label}: kernel memory not more than on stock",
                          "kernel", 1.0, "smaller", decides=each.n >= DECIDES_FROM)
