@@ -301,6 +301,7 @@ def test_an_empty_folder(tmp_path):
 def test_wrong_options(tmp_path):
     assert run(tmp_path / "missing").returncode == 2
     assert run(tmp_path, "--nonsense").returncode == 2
+    assert run(tmp_path, "--json", "--prometheus").returncode == 2
 
 
 def test_text_has_the_numbers(tmp_path):
@@ -311,6 +312,23 @@ def test_text_has_the_numbers(tmp_path):
     assert "C takes here" in text
     assert "mm_reclaim would take" in text
     assert "How sure" in text
+
+
+def test_metrics_have_the_numbers(tmp_path):
+    root = host.v1(tmp_path, groups=9, dying=3)
+    found, lines = ask(root), run(root, "--prometheus").stdout.splitlines()
+    for name, value in (("c", found["c_bytes"]), ("mm_reclaim", found["mm_reclaim_bytes"])):
+        for end in ("low", "high"):
+            assert (f'shrinker_maps_bytes{{implementation="{name}",bound="{end}"}} '
+                    f"{value[end]}") in lines
+    assert 'shrinker_maps_cgroups{bound="high"} 13' in lines
+    assert lines.count("# TYPE shrinker_maps_bytes gauge") == 1
+
+
+def test_no_metrics_of_a_disabled_controller(tmp_path):
+    root = host.write(host.v1(tmp_path), {"/proc/cgroups": host.proc_cgroups(1, 0, 0)})
+    result = run(root, "--prometheus")
+    assert (result.returncode, result.stdout) == (0, "")
 
 
 def test_a_reader_that_goes_away(tmp_path):

@@ -21,6 +21,13 @@ def cgroup_root():
                  + "; use --cgroup-root")
 
 
+def text_path(path, root):
+    """As the hierarchy has it; names may be any bytes."""
+    relative = os.path.relpath(path, root)
+    return os.fsencode("/" if relative == "." else "/" + relative).decode(
+        "utf-8", "backslashreplace")
+
+
 def printable(text):
     """A cgroup can have any name, also one that would move the cursor."""
     return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)

@@ -15,7 +15,7 @@ import json
 import os
 import sys
 
-from memcg_common import Failed, cgroup_root, family, printable, show
+from memcg_common import Failed, cgroup_root, family, printable, show, text_path
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 PRIORITY = "memory.global_shrink_priority"
@@ -63,13 +63,6 @@ def settings(path):
 def is_set(found):
     """Whether it was told anything."""
     return any(found[name] not in (None, unset) for name, unset in UNSET.items())
-
-
-def text_path(path, root):
-    """As the hierarchy has it; names may be any bytes."""
-    relative = os.path.relpath(path, root)
-    return os.fsencode("/" if relative == "." else "/" + relative).decode(
-        "utf-8", "backslashreplace")
 
 
 def collect(root, everything):

@@ -6,6 +6,8 @@ memory of their shrinker maps.
 For kernels with CONFIG_MEMCG_SHRINKER_RUST and CONFIG_DEBUG_FS; the numbers of
 objects need CONFIG_SHRINKER_DEBUG too. Counting objects asks every shrinker for
 every cgroup, which takes long on a large system; --no-objects leaves it out.
+
+Exit status: 0; 1 if there is nothing to read; 2 for wrong options.
 """
 
 import argparse
@@ -13,7 +15,14 @@ import json
 import os
 import sys
 
-from memcg_common import Failed, cgroup_root
+from memcg_common import Failed, cgroup_root, family, printable, show, text_path
+
+# What there is of each cgroup, and what metrics say of that.
+FIELDS = {"objects": "Objects that shrinkers count",
+          "map_bytes": "Memory of the shrinker maps",
+          "units": "Units of the shrinker maps, with 64 shrinkers each",
+          "deferred": "Objects whose scan was put off",
+          "bits": "Shrinkers whose bit is set"}
 
 
 def cgroup_paths(root):
@@ -24,7 +33,7 @@ def cgroup_paths(root):
             inode = os.stat(path).st_ino
         except FileNotFoundError:
             continue
-        paths[inode] = "/" + os.path.relpath(path, root).removeprefix(".")
+        paths[inode] = text_path(path, root)
     return paths
 
 
@@ -98,33 +107,64 @@ def collect(args):
     for inode, group in groups.items():
         group["cgroup"] = inode
         group["path"] = paths.get(inode)
+        group["bits"] = len(group["shrinkers"])
         result.append(group)
     key = "map_bytes" if args.sort == "memory" or not args.objects else "objects"
     result.sort(key=lambda group: (-group[key], group["cgroup"]))
     return result[:args.top] if args.top else result
 
 
-def print_table(groups, with_objects):
+def name_of(group):
+    """Where it is; of one that was removed the number is left."""
+    return group["path"] or f"(removed: {group['cgroup']})"
+
+
+def fields(with_objects):
+    return [name for name in FIELDS if with_objects or name != "objects"]
+
+
+def as_table(groups, with_objects):
     """One line for each cgroup, and one with the sums."""
-    columns = ["map_bytes", "units", "deferred"]
-    if with_objects:
-        columns.insert(0, "objects")
-    width = 12
-    print("".join(f"{name:>{width}}" for name in columns), f"{'bits':>6}", " path")
+    columns = fields(with_objects)
+    rows = [columns, *([str(group[name]) for name in columns] for group in groups),
+            [str(sum(group[name] for group in groups)) if name != "bits" else ""
+             for name in columns]]
+    names = ["cgroup", *(printable(name_of(group)) for group in groups),
+             f"{len(groups)} cgroups"]
+    widths = [max(len(row[at]) for row in rows) for at in range(len(columns))]
+    return "\n".join("  ".join([*(text.rjust(width) for text, width in zip(row, widths)), name])
+                     for row, name in zip(rows, names))
+
+
+def metrics(groups, name):
+    """Samples of one. Those that were removed are together: there are ever more of them."""
+    sums = {}
     for group in groups:
-        print("".join(f"{group[name]:>{width}}" for name in columns),
-              f"{len(group['shrinkers']):>6}",
-              f" {group['path'] or '(removed: ' + str(group['cgroup']) + ')'}")
-    print("".join(f"{sum(group[name] for group in groups):>{width}}"
-                  for name in columns), f"{'':>6}", f" {len(groups)} cgroups")
+        path = group["path"] or "(removed)"
+        sums[path] = sums.get(path, 0) + group[name]
+    return [((("cgroup", path),), value) for path, value in sums.items()]
+
+
+def as_prometheus(groups, with_objects):
+    """For the textfile collector of node_exporter."""
+    return "\n".join(line for name in fields(with_objects) for line in family(
+        f"memcg_shrinker_{name}", "gauge", f"{FIELDS[name]} of a cgroup.",
+        metrics(groups, name)))
 
 
 def arguments():
     """What was asked for."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", action="store_true",
-                        help="print a JSON list instead of a table")
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="""Examples:
+  memcg_shrinker_maps.py --top 20                 those with most objects
+  memcg_shrinker_maps.py --sort memory --json     all, for other programs
+  memcg_shrinker_maps.py --no-objects --prometheus > memcg_maps.prom.new &&
+      mv memcg_maps.prom.new /var/lib/node_exporter/memcg_maps.prom""")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print a JSON list")
+    form.add_argument("--prometheus", action="store_true",
+                      help="print metrics, for the textfile collector of node_exporter")
     parser.add_argument("--sort", choices=("objects", "memory"),
                         default="objects", help="default: %(default)s")
     parser.add_argument("--top", type=int, metavar="N", default=0,
@@ -148,11 +188,12 @@ def main():
         groups = collect(args)
     except Failed as error:
         sys.exit(f"memcg_shrinker_maps: {error}")
+    # Metrics are in it, whatever the locale is.
+    sys.stdout.reconfigure(encoding="utf-8")
     if args.json:
-        json.dump(groups, sys.stdout, indent=1)
-        print()
+        show(json.dumps(groups, indent=1))
     else:
-        print_table(groups, args.objects)
+        show((as_prometheus if args.prometheus else as_table)(groups, args.objects))
 
 
 if __name__ == "__main__":

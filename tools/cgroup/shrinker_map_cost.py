@@ -665,11 +665,46 @@ def print_text(found):
         print("  - " + note)
 
 
+def metrics(found):
+    """Name, what it is, and samples: labels and a value each."""
+    if found.get("disabled"):
+        return
+    own = found["mm_reclaim_bytes"]
+    yield "shrinker_maps_bytes", "Memory of the shrinker maps of this host, as estimated", [
+        *((f'implementation="c",bound="{end}"', getattr(found["c_bytes"], end))
+          for end in ("low", "high")),
+        *((f'implementation="mm_reclaim",bound="{end}"', getattr(own, end))
+          for end in ("low", "high")),
+        *([] if found["stats"] else [
+            ('implementation="mm_reclaim",bound="usual"', found["mm_reclaim_usual_bytes"])])]
+    for key, about in (("cgroups", "Memory cgroups with maps"), ("ids", "Shrinker ids"),
+                       ("nodes", "Possible nodes")):
+        yield f"shrinker_maps_{key}", about, [
+            (f'bound="{end}"', getattr(found[key], end)) for end in ("low", "high")]
+
+
+def print_prometheus(found):
+    """For the textfile collector of node_exporter."""
+    for name, about, samples in metrics(found):
+        print(f"# HELP {name} {about}.")
+        print(f"# TYPE {name} gauge")
+        for labels, value in samples:
+            print(f"{name}{{{labels}}} {value}")
+
+
 def main():
     """Runs the program."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="""Examples:
+  shrinker_map_cost.py                        for people
+  shrinker_map_cost.py --json --root COPY     of another host, from a copy of its files
+  shrinker_map_cost.py --prometheus > shrinker_maps.prom.new &&
+      mv shrinker_maps.prom.new /var/lib/node_exporter/shrinker_maps.prom""")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print one JSON object")
+    form.add_argument("--prometheus", action="store_true",
+                      help="print metrics, for the textfile collector of node_exporter")
     parser.add_argument("--root", metavar="DIR", default="/",
                         help="read from a copy of /proc and /sys in this folder")
     args = parser.parse_args()
@@ -684,6 +719,8 @@ def main():
         if args.json:
             json.dump(found, sys.stdout, indent=1, default=Range.json)
             print()
+        elif args.prometheus:
+            print_prometheus(found)
         else:
             print_text(found)
         sys.stdout.flush()

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What memcg_shrinker_maps.py says of copies of debugfs and of a cgroup file system."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from harness.common import ROOT
+
+TOOL = ROOT / "tools/cgroup/memcg_shrinker_maps.py"
+# Of cgroups that were removed.
+GONE = (9_000_000_001, 9_000_000_002)
+
+
+def line(inode, node, units, ids, size, deferred=0):
+    """Of the file of maps."""
+    return (f"cgroup={inode} node={node} units={units} ids={ids} bytes={size} "
+            f"deferred={deferred}\n")
+
+
+@pytest.fixture(name="host")
+def of_both(tmp_path):
+    """The cgroup "busy" has maps on two nodes, "other" on one, and two were removed."""
+    groups, debugfs = tmp_path / "cgroup", tmp_path / "debug"
+    inodes = {}
+    for name in ("busy", "o\tther", "idle"):
+        (groups / name).mkdir(parents=True)
+        inodes[name] = (groups / name).stat().st_ino
+    (debugfs / "mm_reclaim").mkdir(parents=True)
+    (debugfs / "mm_reclaim/maps").write_text(
+        line(inodes["busy"], 0, "0,3", "5,200", 1200, 7) +
+        line(inodes["busy"], 1, "0", "5", 600) + line(inodes["o\tther"], 0, "0", "", 600) +
+        line(GONE[0], 0, "0", "1", 600) + line(GONE[1], 0, "0", "1", 600))
+    shrinker = debugfs / "shrinker/sb-tmpfs-5"
+    shrinker.mkdir(parents=True)
+    (shrinker / "count").write_text(f"{inodes['busy']} 10 2\n{GONE[0]} 1 0\n")
+    # It goes away while its files are read.
+    (debugfs / "shrinker/sb-gone-6").symlink_to("nowhere")
+    return groups, debugfs
+
+
+def run(host, *options):
+    groups, debugfs = host
+    return subprocess.run([sys.executable, TOOL, "--cgroup-root", groups, "--debugfs", debugfs,
+                           *options], capture_output=True, text=True, check=False)
+
+
+def said(host, *options):
+    result = run(host, *options)
+    assert not result.returncode, result.stderr
+    return result.stdout
+
+
+def test_table(host):
+    head, *rows, last = said(host).splitlines()
+    assert head.split() == ["objects", "map_bytes", "units", "deferred", "bits", "cgroup"]
+    assert rows[0].split() == ["12", "1800", "3", "7", "2", "/busy"]
+    # A name must not move the cursor.
+    assert any(row.endswith("  /o\\x09ther") for row in rows)
+    assert last.split() == ["13", "3600", "6", "7", "4", "cgroups"]
+
+
+def test_json(host):
+    found = {each["path"]: each for each in json.loads(said(host, "--json"))
+             if each["path"]}
+    assert found["/busy"]["shrinkers"] == [5, 200]
+    assert found["/busy"]["bits"] == 2
+    assert found["/busy"]["map_bytes"] == 1800
+
+
+def test_sorted(host):
+    paths = [each["path"] for each in json.loads(said(host, "--json", "--sort", "memory",
+                                                      "--top", "1"))]
+    assert paths == ["/busy"]
+
+
+def test_prometheus(host):
+    """Removed cgroups have one sample together."""
+    lines = said(host, "--prometheus").splitlines()
+    assert 'memcg_shrinker_map_bytes{cgroup="/busy"} 1800' in lines
+    assert 'memcg_shrinker_map_bytes{cgroup="(removed)"} 1200' in lines
+    assert 'memcg_shrinker_objects{cgroup="(removed)"} 1' in lines
+    assert lines.count("# TYPE memcg_shrinker_bits gauge") == 1
+
+
+def test_without_objects(host):
+    assert "objects" not in said(host, "--no-objects").splitlines()[0]
+    assert "memcg_shrinker_objects" not in said(host, "--no-objects", "--prometheus")
+
+
+@pytest.mark.parametrize("gone, says", [
+    ("mm_reclaim", "CONFIG_MEMCG_SHRINKER_RUST"), ("shrinker", "--no-objects")])
+def test_what_is_missing(host, gone, says):
+    (host[1] / gone).rename(host[1] / "elsewhere")
+    result = run(host)
+    assert result.returncode == 1 and says in result.stderr and not result.stdout
+
+
+@pytest.mark.parametrize("options", [("--json", "--prometheus"), ("--top", "-1")])
+def test_wrong_options(host, options):
+    assert run(host, *options).returncode == 2
