@@ -34,6 +34,7 @@ def test_a_row(tmp_path):
 @pytest.mark.parametrize("old, new", [
     ('"C"', '"D"'), ('["stock"]', '["nothing"]'), ("from = []", 'from = ["two"]'),
     ("from = []", 'arch = ["z80"]'), ("from = []", 'patch = "none.patch"'),
+    ("from = []", 'patch = "floor/maps.patch"\nuntouched = true'),
     ("about", "abuot"), ("[kernel.one]", "[kernel.two]"),
 ])
 def test_a_wrong_row(tmp_path, old, new):
