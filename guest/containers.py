@@ -2,7 +2,9 @@
 """Containers as an engine makes them: a cgroup, namespaces, and a super block for each file
 system that a container has of its own. Nothing runs in them."""
 
+import collections
 import contextlib
+import functools
 import os
 
 from guest import init
@@ -32,6 +34,23 @@ def make_image(where):
             file.write(bytes(FILE_SIZE))
 
 
+def forked(function, *arguments):
+    """The process that calls it."""
+    pid = os.fork()
+    if not pid:
+        status = 1
+        with contextlib.suppress(Exception):
+            function(*arguments)
+            status = 0
+        os._exit(status)
+    return pid
+
+
+def succeeded(pid):
+    """Whether it did, when it has ended."""
+    return not os.waitpid(pid, 0)[1]
+
+
 class Container:
     """One of them; `where` is on the disk that has its writable layer, too."""
 
@@ -49,15 +68,12 @@ class Container:
 
     def run(self, function, *arguments):
         """Calls it in a process of the container."""
-        pid = os.fork()
-        if not pid:
-            status = 1
-            with contextlib.suppress(Exception):
-                self.group.write("cgroup.procs", "0")
-                function(*arguments)
-                status = 0
-            os._exit(status)
-        check(not os.waitpid(pid, 0)[1], f"{self.group.path}: {function.__name__} failed")
+        check(succeeded(forked(self.enter, function, *arguments)),
+              f"{self.group.path}: {function.__name__} failed")
+
+    def enter(self, function, *arguments):
+        self.group.write("cgroup.procs", "0")
+        function(*arguments)
 
     def set_up(self, kib):
         init.checked(LIBC.unshare(CLONE_NEWIPC | CLONE_NEWPID | CLONE_NEWNET), "unshare")
@@ -66,14 +82,7 @@ class Container:
         for kind, place in MOUNTS:
             init.mount(kind, f"{self.root}/{place}")
         # It is that of the namespace in which the process is, and its children are.
-        pid = os.fork()
-        if not pid:
-            status = 1
-            with contextlib.suppress(OSError):
-                init.mount("proc", f"{self.root}/proc")
-                status = 0
-            os._exit(status)
-        check(not os.waitpid(pid, 0)[1], "cannot mount proc")
+        check(succeeded(forked(init.mount, "proc", f"{self.root}/proc")), "cannot mount proc")
         if kib:
             self.use(kib)
 
@@ -91,3 +100,34 @@ class Container:
         with contextlib.suppress(FileNotFoundError):
             os.remove(f"{self.where}/upper/data")
         self.group.remove()
+
+
+def at_once(calls):
+    """Makes all of these calls, each in a process, as many at a time as there are CPUs."""
+    running = collections.deque()
+    for call in calls:
+        if len(running) == os.cpu_count():
+            check(succeeded(running.popleft()), "a container failed")
+        running.append(forked(call))
+    failed = [pid for pid in running if not succeeded(pid)]
+    check(not failed, "a container failed")
+
+
+def start_many(number, image, where):
+    """Makes the image and the containers, and starts these."""
+    make_image(image)
+    os.mkdir(where)
+    found = []
+
+    def starts():
+        for name in range(number):
+            found.append(Container(f"c{name}", image, where))
+            yield found[-1].start
+
+    at_once(starts())
+    return found
+
+
+def use_all(containers, kib):
+    """Each has so much page cache and some dentries then."""
+    at_once(functools.partial(container.run, container.use, kib) for container in containers)

@@ -10,7 +10,7 @@ import time
 
 from guest import init
 from guest.containers import (
-    BUSY, NONE, NR_MOUNTS, PAGES, READS, STATES, Container, make_image)
+    BUSY, NONE, NR_MOUNTS, PAGES, READS, STATES, Container, start_many, use_all)
 from guest.groups import MIB, Group, drop_caches
 from guest.init import PAGE
 from guest.memory import DISK, add_lru_option, burst, read_part, use_lru
@@ -66,17 +66,6 @@ class Usage:
         return {name: [after[name] - before] for name, before in self.before.items()}
 
 
-def start_containers(options):
-    """As many as there shall be."""
-    make_image(IMAGE)
-    os.mkdir(f"{FILES}/c")
-    found = []
-    for number in range(options.n):
-        found.append(Container(f"c{number}", IMAGE, f"{FILES}/c"))
-        found[-1].start()
-    return found
-
-
 def quantiles(times):
     times = sorted(times)
     return {"p50": [statistics.median(times)], "p99": [times[len(times) * 99 // 100]]}
@@ -91,11 +80,11 @@ def reclaim(options):
     reader.run(read_part, 0, 2 * options.memory * MIB, True)
     for state in options.states:
         if state != NONE and not containers:
-            containers = start_containers(options)
+            containers = start_many(options.n, IMAGE, f"{FILES}/c")
         for reads in options.reads:
             drop_caches()
-            for container in containers if state == BUSY else ():
-                container.run(container.use, KIB)
+            if state == BUSY:
+                use_all(containers, KIB)
             for name, values in reclaimed(options, front, reader, reads == PAGES).items():
                 found[f"{state}_{reads}_{name}"] = values
     return found
@@ -120,7 +109,7 @@ def reclaimed(options, front, reader, paged):
 
 def limits(options):
     """Groups that read more than they may have, at once, beside idle containers."""
-    start_containers(options)
+    start_many(options.n, IMAGE, f"{FILES}/c")
     drop_caches()
     groups = [Group(f"l{number}") for number in range(options.limited)]
     for group in groups:
@@ -156,7 +145,7 @@ def come_and_go(_hears, name, seconds):
 
 def turnover(options):
     """Containers start and stop on two CPUs, beside others."""
-    start_containers(options)
+    start_many(options.n, IMAGE, f"{FILES}/c")
     drop_caches()
     before = time.monotonic()
     both = [process.result() for process in
@@ -189,7 +178,7 @@ def kernel_memory():
 def memory_of(options):
     """What the kernel has for a container."""
     before, caches_before = kernel_memory()
-    start_containers(options)
+    start_many(options.n, IMAGE, f"{FILES}/c")
     drop_caches()
     drop_caches()
     after, caches = kernel_memory()
