@@ -106,10 +106,10 @@ def reclaim_goals(table, cases):
 # 2. Groups at their limits.
 
 def limit_cases(quick):
-    n, memory, limited = (50, 1024, 10) if quick else (2000, 4096, 100)
+    n, memory, limited, passes = (50, 1024, 10, 1) if quick else (2000, 4096, 100, 8)
     for lru, title in LRUS[1:] if quick else LRUS:
         yield case(title, n, "limits", "--lru", lru, "--limited", str(limited),
-                   "--size", str(memory // 2), memory=memory)
+                   "--size", str(memory // 2), "--passes", str(passes), memory=memory)
 
 
 def limit_goals(table, cases):
@@ -188,7 +188,8 @@ SCENARIOS = named((
         plotted=tuple(f"{at}cpu" for _, at, _ in each_read())),
     Scenario(
         "limits", "A hundred groups at their limits",
-        "Each may have 4 MiB and reads more, all at once, beside 2000 idle containers.",
+        "Each may have 4 MiB and reads 20 MiB, eight times, all at once, beside 2000 idle "
+        "containers.",
         {**reclaim_metrics(), "elapsed": ("all of it", "us", plain("elapsed"))},
         limit_goals, lambda quick: list(limit_cases(quick)), plotted=("cpu", "elapsed")),
     Scenario(

@@ -117,7 +117,7 @@ def limits(options):
     each = options.size * MIB // len(groups)
     usage = Usage()
     before = time.monotonic()
-    found = [process.result() for process in
+    found = [process.result() for _ in range(options.passes) for process in
              [group.start(read_part, number * each, each, True)
               for number, group in enumerate(groups)]]
     return {**usage.found(), "elapsed": [(time.monotonic() - before) * 1e6],
@@ -202,6 +202,7 @@ def work(arguments):
     parser.add_argument("--memory", type=int, default=1024, metavar="MIB", help="of the guest")
     parser.add_argument("--size", type=int, default=1024, metavar="MIB",
                         help="that all groups with a limit read")
+    parser.add_argument("--passes", type=int, default=1, help="of these groups")
     parser.add_argument("--limited", type=int, default=100, help="groups that have a limit")
     parser.add_argument("--limit", type=int, default=4, metavar="MIB")
     parser.add_argument("--seconds", type=float, default=20)
