@@ -78,6 +78,9 @@ def judge(found, expected, choice, compared, failed=()):
         found.check(goal["goal"], None if goal["verdict"] == goals.MET else text, text)
     for text in failed:
         found.check(text, "not measured")
+    if not found.checks:
+        # Without a check it would look as if the run had not ended.
+        found.skip("goals", "none of them decides")
 
 
 def status(found):
@@ -85,13 +88,13 @@ def status(found):
     for check in found.checks:
         if check.verdict == results.FAILED:
             print(f"FAILED: {check.name}: {check.text}")
-    if found.checks:
-        print(f"{found.count(results.PASSED)} goals that decide are met, "
-              f"{found.count(results.FAILED)} not; times are reported only")
+    met, missed = map(found.count, (results.PASSED, results.FAILED))
+    if met or missed:
+        print(f"{met} goals that decide are met, {missed} not; times are reported only")
     else:
         print("no goal was judged: none decides, or not all arms that they compare "
               "were measured")
-    return 1 if found.count(results.FAILED) else 0
+    return 1 if missed else 0
 
 
 def rotated(choice, turn):
