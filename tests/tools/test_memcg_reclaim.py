@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from harness.common import ROOT
+from tests.tools import runner
 
 TOOL = ROOT / "tools/cgroup/memcg_reclaim.py"
 PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -52,14 +53,11 @@ def root(tmp_path, request):
 
 
 def run(root, *options):
-    return subprocess.run([sys.executable, TOOL, "--cgroup-root", root, *options],
-                          capture_output=True, text=True, check=False)
+    return runner.run(TOOL, "--cgroup-root", root, *options)
 
 
 def said(root, *options):
-    result = run(root, *options)
-    assert not result.returncode, result.stderr
-    return result.stdout
+    return runner.said(TOOL, "--cgroup-root", root, *options)
 
 
 def test_table(root):

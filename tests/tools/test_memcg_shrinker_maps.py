@@ -2,12 +2,11 @@
 """What memcg_shrinker_maps.py says of copies of debugfs and of a cgroup file system."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 
 from harness.common import ROOT
+from tests.tools import runner
 
 TOOL = ROOT / "tools/cgroup/memcg_shrinker_maps.py"
 # Of cgroups that were removed.
@@ -41,16 +40,17 @@ def of_both(tmp_path):
     return groups, debugfs
 
 
-def run(host, *options):
+def arguments(host, *options):
     groups, debugfs = host
-    return subprocess.run([sys.executable, TOOL, "--cgroup-root", groups, "--debugfs", debugfs,
-                           *options], capture_output=True, text=True, check=False)
+    return TOOL, "--cgroup-root", groups, "--debugfs", debugfs, *options
+
+
+def run(host, *options):
+    return runner.run(*arguments(host, *options))
 
 
 def said(host, *options):
-    result = run(host, *options)
-    assert not result.returncode, result.stderr
-    return result.stdout
+    return runner.said(*arguments(host, *options))
 
 
 def test_table(host):

@@ -12,14 +12,14 @@ import sys
 import pytest
 
 from tests.tools import host_fixture as host
+from tests.tools import runner
 
 TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools/cgroup/shrinker_map_cost.py"
 KIB = 1024
 
 
 def run(root, *options):
-    result = subprocess.run([sys.executable, TOOL, "--root", root, *options],
-                            capture_output=True, text=True, check=False, timeout=60)
+    result = runner.run(TOOL, "--root", root, *options)
     assert "Traceback" not in result.stderr
     return result
 

@@ -33,6 +33,12 @@ def printable(text):
     return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
 
 
+def aligned(rows):
+    """Rows of texts as lines: to the right, and what is last to the left."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    return ["  ".join([*map(str.rjust, row[:-1], widths), row[-1]]) for row in rows]
+
+
 def escaped(text):
     """As the value of a label of Prometheus."""
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

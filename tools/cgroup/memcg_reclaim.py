@@ -15,7 +15,7 @@ import json
 import os
 import sys
 
-from memcg_common import Failed, cgroup_root, family, printable, show, text_path
+from memcg_common import Failed, aligned, cgroup_root, family, printable, show, text_path
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 PRIORITY = "memory.global_shrink_priority"
@@ -92,19 +92,17 @@ def mib(pages):
 
 def as_table(found):
     """One line for each cgroup."""
-    columns = ("priority", "effective", "skipped", "override", "retain", "kept", "hit",
-               "evicted", "refused", "dying")
+    head = ("priority", "effective", "skipped", "override", "retain", "kept", "hit",
+            "evicted", "refused", "dying", "cgroup")
     rows = [(*(each[name] or "-" for name in ("priority", "effective")),
              *(str(each[name]) for name in EVENTS),
              "pool" if each["pool"] == "1" else each["retain"] or "-",
              *(mib(each["retain_" + name]) for name in ("kept", "hit", "evicted")),
              mib(sum(each[name] for name in PAGES if "refused" in name)),
              str(each["dying_memcgs"]), printable(each["path"])) for each in found]
-    widths = [max(len(row[at]) for row in (columns, *rows)) for at in range(len(columns))]
-    lines = ["  ".join([*(text.rjust(width) for text, width in zip(row, widths)), row[-1]])
-             for row in ((*columns, "cgroup"), *rows)]
     return "\n".join(
-        [*lines, "kept, hit, evicted and refused: MiB of page cache, since the cgroup was made"])
+        [*aligned([head, *rows]),
+         "kept, hit, evicted and refused: MiB of page cache, since the cgroup was made"])
 
 
 def metrics(found):

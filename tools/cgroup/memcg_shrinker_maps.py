@@ -11,11 +11,12 @@ Exit status: 0; 1 if there is nothing to read; 2 for wrong options.
 """
 
 import argparse
+import collections
 import json
 import os
 import sys
 
-from memcg_common import Failed, cgroup_root, family, printable, show, text_path
+from memcg_common import Failed, aligned, cgroup_root, family, printable, show, text_path
 
 # What there is of each cgroup, and what metrics say of that.
 FIELDS = {"objects": "Objects that shrinkers count",
@@ -126,22 +127,19 @@ def fields(with_objects):
 def as_table(groups, with_objects):
     """One line for each cgroup, and one with the sums."""
     columns = fields(with_objects)
-    rows = [columns, *([str(group[name]) for name in columns] for group in groups),
-            [str(sum(group[name] for group in groups)) if name != "bits" else ""
-             for name in columns]]
-    names = ["cgroup", *(printable(name_of(group)) for group in groups),
-             f"{len(groups)} cgroups"]
-    widths = [max(len(row[at]) for row in rows) for at in range(len(columns))]
-    return "\n".join("  ".join([*(text.rjust(width) for text, width in zip(row, widths)), name])
-                     for row, name in zip(rows, names))
+    return "\n".join(aligned([
+        [*columns, "cgroup"],
+        *([*(str(group[name]) for name in columns), printable(name_of(group))]
+          for group in groups),
+        [*("" if name == "bits" else str(sum(group[name] for group in groups))
+           for name in columns), f"{len(groups)} cgroups"]]))
 
 
 def metrics(groups, name):
     """Samples of one. Those that were removed are together: there are ever more of them."""
-    sums = {}
+    sums = collections.Counter()
     for group in groups:
-        path = group["path"] or "(removed)"
-        sums[path] = sums.get(path, 0) + group[name]
+        sums[group["path"] or "(removed)"] += group[name]
     return [((("cgroup", path),), value) for path, value in sums.items()]
 
 
