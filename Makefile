@@ -13,8 +13,8 @@ unexport MAKEFLAGS MFLAGS MAKEOVERRIDES VARIANT ARCH KERNELS CONFIGS PART
 	bench bench-scale bench-softlimit bench-untrusted bench-dying bench-priority bench-retain \
 	bench-containers bench-profile debug-kernel boots-kernels boots \
 	failinject retained torture mutants-debug sanitize selftests litmus model \
-	zombies stock-check tools-check lint series patches configs ncheck objcheck rustavailable doctor release \
-	clean distclean docs-figures rebase htmldocs rustdoc
+	zombies stock-check tools-check lint series patches configs ncheck objcheck rustavailable \
+	doctor release clean distclean docs-figures rebase htmldocs rustdoc
 
 help: ## this list
 	@scripts/help

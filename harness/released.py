@@ -32,6 +32,7 @@ BENCHES = {target for target in TARGETS if target.startswith("bench")}
 # What some steps alone depend on, by how paths begin, where owned() does not tell.
 ONLY = {
     **{f"patches/{path.name}": ("htmldocs",) for path in TEXTS},
+    "patches/stock/": ("stock-check",),
     "Documentation/": ("htmldocs", "zombies"),
     "bench/": GUESTS,
     "bench/containers.py": ("bench-containers", "bench-profile"),
@@ -80,9 +81,7 @@ ONLY = {
     # And tests.rs.
     "rust/mm_reclaim/tests": TARGETS - WITHOUT_CRATE - BENCHES,
     "scripts/help": (),
-    "patches/stock/": ("stock-check",),
     "scripts/patches": (),
-    "scripts/stock_tree": ("stock-check",),
     "tests/kunit/": TARGETS - BENCHES,
     "tests/mutants/": ("model", "mutants"),
     # Of mutants-debug alone.

@@ -162,20 +162,6 @@ scratch_tree() {
 	git -C "$1" read-tree pristine
 }
 
-# checkout_tree DIR TREE PARENT MESSAGE: a worktree in which that tree is checked out. Only files
-# whose content changes are touched.
-checkout_tree() {
-	local commit
-
-	[ "$(git -C "$1" rev-parse 'HEAD^{tree}' 2>/dev/null)" != "$2" ] || return 0
-	commit=$(git -C "$TREE" commit-tree -p "$3" -m "$4" "$2")
-	git -C "$1" checkout -q --detach "$commit" 2>/dev/null || {
-		rm -rf "$1"
-		git -C "$TREE" worktree prune
-		git -C "$TREE" worktree add -q --detach "$1" "$commit"
-	}
-}
-
 # The parts of "NAME <EMAIL>".
 ident_name() { echo "${1% <*}"; }
 ident_email() { local email=${1#*<}; echo "${email%>}"; }

@@ -2,7 +2,7 @@
 """Shows that the fixes of patches/stock, which are for the C implementation, are needed and
 enough: the cases of their KUnit suite fail on the untouched kernel, and pass with all of them.
 
-On UML, as it is soon built; scripts/stock_tree makes the source.
+On UML, as it is soon built; scripts/patched_tree makes the source.
 """
 
 import os
@@ -16,7 +16,7 @@ FOLDER = BUILD / f"{ARCH}-{KERNEL}"
 # What the kernel says on its console.
 TEST_LOG = FOLDER / "test.log"
 SUITE = "shrinker"
-# By their numbers.
+# How their names begin.
 TESTS, ALL = "0002", ""
 BOOT_TIMEOUT = 300
 # Of a case that failed, and not of what it needs.
