@@ -95,26 +95,29 @@ def against_k(figure, found):
            "k: groups that have an object")
 
 
+def bar_panel(axes, found, case, metric):
+    described = found["metrics"][metric]
+    for arm, style in STYLE.items():
+        spread = spread_of(found, case, arm, metric)
+        if not spread:
+            continue
+        below, above = error_bar(spread)
+        axes.bar(style["label"], spread["median"], width=0.6,
+                 color=style["color"], yerr=([below], [above]), capsize=4)
+    axes.set_title(textwrap.fill(described["label"].removeprefix("- "), TITLE_WIDTH), fontsize=9)
+    axes.set_ylabel(described["unit"], fontsize=9)
+    axes.tick_params(labelsize=8)
+    axes.grid(True, axis="y", color="#dddddd", linewidth=0.6)
+    axes.set_axisbelow(True)
+
+
 def bars(figure, found):
     """A panel for each figure, as their units and sizes differ; a row of them for each case."""
     cases = list(found["summary"])
     rows = figure.subplots(len(cases), len(found["plotted"]), squeeze=False)
     for case, row in zip(cases, rows):
         for axes, metric in zip(row, found["plotted"]):
-            described = found["metrics"][metric]
-            for arm, style in STYLE.items():
-                spread = spread_of(found, case, arm, metric)
-                if not spread:
-                    continue
-                below, above = error_bar(spread)
-                axes.bar(style["label"], spread["median"], width=0.6,
-                         color=style["color"], yerr=([below], [above]), capsize=4)
-            axes.set_title(textwrap.fill(
-                described["label"].removeprefix("- "), TITLE_WIDTH), fontsize=9)
-            axes.set_ylabel(described["unit"], fontsize=9)
-            axes.tick_params(labelsize=8)
-            axes.grid(True, axis="y", color="#dddddd", linewidth=0.6)
-            axes.set_axisbelow(True)
+            bar_panel(axes, found, case, metric)
         if len(cases) > 1:
             row[0].set_ylabel(f"{case}\n{row[0].get_ylabel()}", fontsize=9)
     figure.suptitle(found["title"] + ("" if len(cases) > 1 else f": {cases[0]}"), fontsize=11)
