@@ -4,11 +4,10 @@ system that a container has of its own. Nothing runs in them."""
 
 import collections
 import contextlib
-import functools
 import os
 
 from guest import init
-from guest.groups import Group, check
+from guest.groups import Group, Process
 from guest.init import LIBC
 
 CLONE_NEWNS, CLONE_NEWIPC = 0x20000, 0x8000000
@@ -34,23 +33,6 @@ def make_image(where):
             file.write(bytes(FILE_SIZE))
 
 
-def forked(function, *arguments):
-    """The process that calls it."""
-    pid = os.fork()
-    if not pid:
-        status = 1
-        with contextlib.suppress(Exception):
-            function(*arguments)
-            status = 0
-        os._exit(status)
-    return pid
-
-
-def succeeded(pid):
-    """Whether it did, when it has ended."""
-    return not os.waitpid(pid, 0)[1]
-
-
 class Container:
     """One of them; `where` is on the disk that has its writable layer, too."""
 
@@ -62,31 +44,25 @@ class Container:
         self.group = Group(name, parent=parent)
 
     def start(self, kib=0):
-        """Mounts what it has, from inside it; with `kib`, leaves so much page cache and some
-        dentries that can be reclaimed."""
-        self.run(self.set_up, kib)
+        """The process that mounts what it has, from inside it; with `kib`, it leaves so much page
+        cache and some dentries that can be reclaimed."""
+        return self.group.start(self.set_up, kib)
 
-    def run(self, function, *arguments):
-        """Calls it in a process of the container."""
-        check(succeeded(forked(self.enter, function, *arguments)),
-              f"{self.group.path}: {function.__name__} failed")
-
-    def enter(self, function, *arguments):
-        self.group.write("cgroup.procs", "0")
-        function(*arguments)
-
-    def set_up(self, kib):
+    def set_up(self, hears, kib):
         init.checked(LIBC.unshare(CLONE_NEWIPC | CLONE_NEWPID | CLONE_NEWNET), "unshare")
         init.mount("overlay", self.root, f"lowerdir={self.image},upperdir={self.where}/upper,"
                    f"workdir={self.where}/work")
         for kind, place in MOUNTS:
             init.mount(kind, f"{self.root}/{place}")
         # It is that of the namespace in which the process is, and its children are.
-        check(succeeded(forked(init.mount, "proc", f"{self.root}/proc")), "cannot mount proc")
+        Process(None, self.mount_proc, ()).result()
         if kib:
-            self.use(kib)
+            self.use(hears, kib)
 
-    def use(self, kib):
+    def mount_proc(self, _hears):
+        init.mount("proc", f"{self.root}/proc")
+
+    def use(self, _hears, kib):
         for number in range(IMAGE_FILES):
             os.stat(f"{self.root}/etc/{number}")
         with open(f"{self.root}/data", "wb", buffering=0) as file:
@@ -102,15 +78,16 @@ class Container:
         self.group.remove()
 
 
-def at_once(calls):
-    """Makes all of these calls, each in a process, as many at a time as there are CPUs."""
+def wait_for(processes):
+    """For all of these, of which there are as many at a time as CPUs: each is started when it is
+    asked for."""
     running = collections.deque()
-    for call in calls:
+    for process in processes:
+        running.append(process)
         if len(running) == os.cpu_count():
-            check(succeeded(running.popleft()), "a container failed")
-        running.append(forked(call))
-    failed = [pid for pid in running if not succeeded(pid)]
-    check(not failed, "a container failed")
+            running.popleft().result()
+    for process in running:
+        process.result()
 
 
 def start_many(number, image, where):
@@ -122,12 +99,12 @@ def start_many(number, image, where):
     def starts():
         for name in range(number):
             found.append(Container(f"c{name}", image, where))
-            yield found[-1].start
+            yield found[-1].start()
 
-    at_once(starts())
+    wait_for(starts())
     return found
 
 
 def use_all(containers, kib):
     """Each has so much page cache and some dentries then."""
-    at_once(functools.partial(container.run, container.use, kib) for container in containers)
+    wait_for(container.group.start(container.use, kib) for container in containers)

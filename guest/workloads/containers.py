@@ -135,7 +135,7 @@ def come_and_go(_hears, name, seconds):
     while time.monotonic() < end:
         before = time.perf_counter_ns()
         container = Container(str(len(starts)), IMAGE, where, parent)
-        container.start(4)
+        container.start(4).result()
         middle = time.perf_counter_ns()
         container.remove()
         starts.append((middle - before) / 1e3)
