@@ -141,12 +141,14 @@ def start(arm, machine, initrd, log, arguments, timeout):
     oops=panic, because what is left after an Oops may only end by a time-out;
     slab_nomerge, because a cache of ours that shared the slabs of another one
     would not be seen in /proc/slabinfo; no_timer_check, because a busy host may
-    not emulate the timer's ticks while the kernel looks for them; and a CPU stalls
-    RCU after 100 s, not 21: a busy host may not run it for so long, or keep it waiting
-    for its own disk. One that hangs is found all the same.
+    not emulate the timer's ticks while the kernel looks for them; tsc=reliable, because
+    it may also let one of two clocks go late, and then every reading of the time would
+    go to a device that is emulated, in this guest alone; and a CPU stalls RCU after 100 s,
+    not 21: a busy host may not run it for so long, or keep it waiting for its own disk. One
+    that hangs is found all the same.
     """
     append = " ".join(filter(None, (
-        "console=ttyS0 panic=-1 oops=panic slab_nomerge no_timer_check "
+        "console=ttyS0 panic=-1 oops=panic slab_nomerge no_timer_check tsc=reliable "
         "rcupdate.rcu_cpu_stall_timeout=100", arm.args, *arguments)))
     for retries in range(stale_code.RETRIES + 1):
         ended = qemu.run(machine, arm.kernel, initrd, append, timeout, log)
