@@ -145,6 +145,8 @@ def come_and_go(_hears, name, seconds):
 
 def turnover(options):
     """Containers start and stop on two CPUs, beside others."""
+    # When khugepaged gets to the memory of the processes that fork for each of them is chance.
+    init.write("/sys/kernel/mm/transparent_hugepage/enabled", "never")
     start_many(options.n, IMAGE, f"{FILES}/c")
     drop_caches()
     before = time.monotonic()
