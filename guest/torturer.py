@@ -16,11 +16,11 @@ import traceback
 
 from guest import balance, init, priorities
 from guest.groups import MIB, stat
-from guest.init import CGROUPS, LIBC, STATS, Failed, checked
+from guest.init import CGROUPS, LIBC, Failed, checked
 from guest.retained import pool
 
 TOP = f"{CGROUPS}/t"
-MAPS = "/sys/kernel/debug/mm_reclaim/maps"
+DEBUGFS = "/sys/kernel/debug/mm_reclaim"
 KNOB = "/proc/sys/vm/memcg_soft_limit"
 CPU = "/sys/devices/system/cpu/cpu1/online"
 SWAP = "/dev/vda"
@@ -434,8 +434,9 @@ class Torturer:
         return True
 
     def debugfs(self):
-        init.read(STATS)
-        with open(MAPS, "r+", encoding="ascii") as file:
+        for name in ("stats", "summary", "maps"):
+            init.read(f"{DEBUGFS}/{name}")
+        with open(f"{DEBUGFS}/map", "r+", encoding="ascii") as file:
             if self.random.random() < 0.5:
                 file.write(str(os.stat(self.leaf()).st_ino))
                 file.flush()

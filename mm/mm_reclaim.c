@@ -13,6 +13,11 @@
 #include <linux/nodemask.h>
 #include <linux/shrinker.h>
 #include <linux/slab.h>
+#include <linux/vmstat.h>
+
+#define CREATE_TRACE_POINTS
+#define CREATE_RUST_TRACE_POINTS
+#include <trace/events/mm_reclaim.h>
 
 static struct kmem_cache *shrinker_unit_cachep;
 
@@ -192,6 +197,21 @@ void *shrinker_unit_zalloc(gfp_t gfp, int nid)
 void shrinker_unit_free(void *unit)
 {
 	kmem_cache_free(shrinker_unit_cachep, unit);
+}
+
+/**
+ * count_shrinker_walk - count a walk of a memcg that called shrinkers for their bits
+ * @bits: how many shrinkers were called
+ * @spurious: how many of them had nothing
+ *
+ * Context: Any.
+ */
+void count_shrinker_walk(unsigned long bits, unsigned long spurious)
+{
+	count_vm_event(SHRINKER_MEMCG_WALK);
+	count_vm_events(SHRINKER_BIT_VISIT, bits);
+	if (spurious)
+		count_vm_events(SHRINKER_BIT_SPURIOUS, spurious);
 }
 
 void shrinker_warn_missing_unit(struct mem_cgroup *memcg, int nid, int shrinker_id)

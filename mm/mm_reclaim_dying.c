@@ -13,6 +13,7 @@
 #include <linux/sched.h>
 #include <linux/seq_buf.h>
 #include <linux/spinlock.h>
+#include <linux/vmstat.h>
 #include <linux/workqueue.h>
 
 #include "memcontrol-v1.h"
@@ -206,6 +207,7 @@ void memcg_free_own_stats(struct mem_cgroup *memcg)
 		pn->lruvec_stats_percpu = NULL;
 	}
 	memcg_free_own_sums(memcg);
+	count_vm_event(MEMCG_STATS_DRAIN);
 }
 
 /**

@@ -16,6 +16,7 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/vmstat.h>
 
 #include "mm_reclaim_priority.h"
 #include "mm_reclaim_stat.h"
@@ -125,6 +126,9 @@ void memcg_priority_reset(struct mem_cgroup *memcg)
  */
 void memcg_priority_count(struct mem_cgroup *memcg, enum memcg_priority_event event)
 {
+	static_assert(MEMCG_GSP_OVERRIDE - MEMCG_GSP_SKIPPED == MEMCG_PRIORITY_OVERRIDE);
+
+	count_vm_event(MEMCG_GSP_SKIPPED + event);
 	atomic64_inc(&memcg->priority_events.local[event]);
 	for (; memcg; memcg = parent_mem_cgroup(memcg))
 		atomic64_inc(&memcg->priority_events.total[event]);

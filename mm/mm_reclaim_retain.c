@@ -40,6 +40,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/swap.h>
+#include <linux/vmstat.h>
 #include <linux/workqueue.h>
 
 #include <trace/events/vmscan.h>
@@ -90,9 +91,12 @@ static void retain_balance_in(unsigned int msecs)
 static void retain_count(struct mem_cgroup *memcg, enum memcg_retain_event event,
 			 unsigned long nr_pages)
 {
+	static_assert(PGRETAIN_REFUSED_UNUSED - PGRETAIN_KEPT == MEMCG_RETAIN_UNUSED);
+
 	if (!nr_pages)
 		return;
 
+	count_vm_events(PGRETAIN_KEPT + event, nr_pages);
 	atomic64_add(nr_pages, &memcg->retain_events.local[event]);
 	for (; memcg; memcg = parent_mem_cgroup(memcg))
 		atomic64_add(nr_pages, &memcg->retain_events.total[event]);

@@ -17,7 +17,7 @@ from guest.init import CGROUPS, STATS
 CLONE_NEWNS = 0x20000
 MS_REC_PRIVATE = 0x4000 | 1 << 18
 MNT_DETACH = 2
-MAPS = "/sys/kernel/debug/mm_reclaim/maps"
+MAP = "/sys/kernel/debug/mm_reclaim/map"
 PLACE = "/tmp/untrusted"
 # Ids that share a unit.
 CLASS = 64
@@ -59,7 +59,7 @@ def root_bytes():
     """What the map of the root takes, which nobody pays for."""
     if not os.path.exists(STATS):
         return 0
-    with open(MAPS, "r+", encoding="ascii") as file:
+    with open(MAP, "r+", encoding="ascii") as file:
         file.write(f"{os.stat(CGROUPS).st_ino}\n")
         file.flush()
         return sum(int(size) for size in re.findall(r" bytes=(\d+)", file.read()))

@@ -435,6 +435,7 @@ unsigned long shrinker_nodes_word(unsigned int at);
 int shrinker_home_node(void);
 int shrinker_add_node(int nid);
 void shrinker_warn_missing_unit(struct mem_cgroup *memcg, int nid, int shrinker_id);
+void count_shrinker_walk(unsigned long bits, unsigned long spurious);
 void mm_reclaim_init(void);
 
 /*
@@ -455,41 +456,7 @@ void shrinker_warn_not_empty(struct mem_cgroup *memcg, int nid,
 void shrinker_warn_unlisted(struct mem_cgroup *memcg, int nid);
 void memcg_warn_lru_unlisted(struct mem_cgroup *memcg, int nid);
 
-/**
- * enum mm_reclaim_stat - what debugfs counts
- * @MM_RECLAIM_IDS: ids that shrinkers have
- * @MM_RECLAIM_MAPS_OPEN: memcgs that have units
- * @MM_RECLAIM_TABLES: tables, with those that wait for a grace period
- * @MM_RECLAIM_TABLE_BYTES: bytes of all tables
- * @MM_RECLAIM_UNITS: units, with those that wait for a grace period
- * @MM_RECLAIM_INSTALLS: units that were ever installed
- * @MM_RECLAIM_GROWTHS: times that a table gave way to a larger one
- * @MM_RECLAIM_MEMCGS_VISITED: walks of a memcg that called a shrinker for a bit
- * @MM_RECLAIM_BITS_VISITED: shrinkers that were called for a bit
- * @MM_RECLAIM_BITS_SPURIOUS: those of them that were empty
- * @MM_RECLAIM_EXCESS_PASSES: passes over those that exceed their soft limits
- * @MM_RECLAIM_EXCESS_IN_VAIN: those of them that a pass over the others had to follow
- * @NR_MM_RECLAIM_STATS: number of items
- */
-enum mm_reclaim_stat {
-	MM_RECLAIM_IDS,
-	MM_RECLAIM_MAPS_OPEN,
-	MM_RECLAIM_TABLES,
-	MM_RECLAIM_TABLE_BYTES,
-	MM_RECLAIM_UNITS,
-	MM_RECLAIM_INSTALLS,
-	MM_RECLAIM_GROWTHS,
-	MM_RECLAIM_MEMCGS_VISITED,
-	MM_RECLAIM_BITS_VISITED,
-	MM_RECLAIM_BITS_SPURIOUS,
-	MM_RECLAIM_EXCESS_PASSES,
-	MM_RECLAIM_EXCESS_IN_VAIN,
-	NR_MM_RECLAIM_STATS,
-};
-
 /* Of debugfs only. */
-void mm_reclaim_stat_add(enum mm_reclaim_stat stat, long nr);
-void mm_reclaim_stat_add_walk(unsigned long bits, unsigned long spurious);
 void show_shrinker_map(struct seq_file *m, struct mem_cgroup *memcg, int nid);
 
 /* Of the tests only: what they look at; racy unless they keep things quiet. */

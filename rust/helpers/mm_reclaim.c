@@ -7,6 +7,7 @@
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
 #include <linux/shrinker.h>
+#include <linux/vmstat.h>
 
 #ifdef CONFIG_MEMCG_SHRINKER_RUST
 /*
@@ -47,6 +48,11 @@ __rust_helper bool rust_helper_gfpflags_allow_blocking(gfp_t gfp)
 __rust_helper int rust_helper_cond_resched(void)
 {
 	return cond_resched();
+}
+
+__rust_helper void rust_helper_count_vm_events(enum vm_event_item item, long delta)
+{
+	count_vm_events(item, delta);
 }
 
 __rust_helper bool rust_helper_mem_cgroup_disabled(void)

@@ -38,7 +38,7 @@ use crate::{
     sys::{
         self,
         Node,
-        Stat, //
+        VmEvent, //
     }, //
 };
 
@@ -58,7 +58,7 @@ pub(crate) fn register(
     // Last, because a shrinker that could be found must not be freed without a grace period, and
     // on failure the caller does.
     ids.insert(id, shrinker);
-    sys::count(Stat::Ids, 1);
+    sys::count(VmEvent::IdAlloc, 1);
     if let Some(root) = MemCgroup::root() {
         mark(root, id);
     }
@@ -78,7 +78,7 @@ pub(crate) fn mark(memcg: &MemCgroup, id: ShrinkerId) {
 /// Its bits may stay behind in the maps; the walks that meet them clear them.
 pub(crate) fn unregister(ids: &mut ShrinkerIds<'_>, id: ShrinkerId) {
     ids.remove(id);
-    sys::count(Stat::Ids, -1);
+    sys::count(VmEvent::IdFree, 1);
 }
 
 /// Prepares a memcg to have objects of the shrinker with `id`, on all nodes. The memcg pays for it.
@@ -87,7 +87,11 @@ pub(crate) fn unregister(ids: &mut ShrinkerIds<'_>, id: ShrinkerId) {
 /// then nothing has changed.
 pub(crate) fn install(memcg: &MemCgroup, id: ShrinkerId, flags: Flags) -> Result {
     memcg.charged(flags, |flags| {
-        memcg.map().install(id.index(), Node::with_memory, flags)
+        memcg
+            .map()
+            .install(id.index(), Node::with_memory, flags, |growth| {
+                memcg.note_growth(Some(id), growth);
+            })
     })
 }
 
@@ -107,7 +111,10 @@ pub(crate) fn add_node(node: Node) -> Result {
             break;
         };
         // Nobody is charged: a memcg at its limit must not keep memory from being added.
-        step.get(root).map().extend(node, GFP_KERNEL)?;
+        let memcg = step.get(root);
+        memcg
+            .map()
+            .extend(node, GFP_KERNEL, |growth| memcg.note_growth(None, growth))?;
         prev = Some(step);
         // There may be tens of thousands, most of them without units.
         sys::cond_resched();
@@ -139,11 +146,12 @@ pub(crate) fn online(memcg: &MemCgroup) -> Result {
 ///
 /// A memcg that failed to come online goes the same way when it is freed.
 pub(crate) fn offline(memcg: &MemCgroup) {
-    memcg.map().close(|node, id, nr| {
+    let bytes = memcg.map().close(|node, id, nr| {
         if let Some(parent) = memcg.parent() {
             deferred::add(parent, node, id, nr);
         }
     });
+    memcg.note_close(bytes);
     // ORDERING: Closing was fully ordered before the bits are read; pairs with `MapOnNode::list`.
     for node in Node::possible() {
         memcg.map_on(node).unlist();

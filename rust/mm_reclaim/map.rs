@@ -41,7 +41,7 @@ use crate::{
         self,
         Node,
         SharedUnit,
-        Stat, //
+        VmEvent, //
     },
     table::{
         Entry,
@@ -52,6 +52,15 @@ use crate::{
 };
 
 pub(crate) mod on_node;
+
+/// What became of a map in which units were installed.
+#[derive(Clone, Copy)]
+pub(crate) struct Growth {
+    /// By how many bytes it has grown.
+    pub(crate) bytes: isize,
+    /// How many units it has now.
+    pub(crate) nr_units: usize,
+}
 
 /// The units of one memcg, on all nodes.
 ///
@@ -78,23 +87,26 @@ impl Map {
     ///
     /// Nodes may be added meanwhile: whoever adds one must call this again afterwards. Does nothing
     /// where the units are there already, or if the map is closed: the memcg is dying then, and the
-    /// caller will find so itself. May sleep if `flags` allow it. Returns `ENOMEM` if memory is
-    /// short.
+    /// caller will find so itself. Calls `grew` when the map has grown, which must not sleep. May
+    /// sleep itself if `flags` allow it. Returns `ENOMEM` if memory is short.
     pub(crate) fn install<N: Iterator<Item = Node>>(
         &self,
         index: u32,
         nodes: impl Fn() -> N,
         flags: Flags,
+        grew: impl FnMut(Growth),
     ) -> Result {
-        self.install_missing(|| nodes().map(|node| Key { node, index }), flags)
+        self.install_missing(|| nodes().map(|node| Key { node, index }), flags, grew)
     }
 
     /// Installs on a node the units that [`Node::home`] has: all of them in one step, or on failure
     /// none.
     ///
     /// As [`install`](Self::install), for many units at once. Sleeps.
-    pub(crate) fn extend(&self, node: Node, flags: Flags) -> Result {
-        self.install_missing(|| self.indices().map(|index| Key { node, index }), flags)
+    pub(crate) fn extend(&self, node: Node, flags: Flags, grew: impl FnMut(Growth)) -> Result {
+        let units = || self.indices().map(|index| Key { node, index });
+
+        self.install_missing(units, flags, grew)
     }
 
     /// Iterates over the indices of all units, in ascending order.
@@ -119,6 +131,7 @@ impl Map {
         &self,
         wanted: impl Fn() -> K,
         flags: Flags,
+        mut grew: impl FnMut(Growth),
     ) -> Result {
         let allocate = |key: Key| -> Result<Entry> {
             let unit = SharedUnit::alloc(flags, key.node)?;
@@ -144,7 +157,7 @@ impl Map {
             // ORDERING: Fully ordered, if it succeeds, before the nodes are read again; pairs with
             // the addition of a node, after which the tables are read. So either the new node is
             // seen here, or the new units are seen there. If it fails, this begins anew.
-            self.publish(units, flags)?;
+            self.publish(units, flags, &mut grew)?;
         }
         Ok(())
     }
@@ -179,7 +192,7 @@ impl Map {
 
     /// Replaces the table with one that has `units` too, except for those that somebody else
     /// installed meanwhile. Does nothing if somebody else was faster.
-    fn publish(&self, units: &[Entry], flags: Flags) -> Result {
+    fn publish(&self, units: &[Entry], flags: Flags, grew: &mut impl FnMut(Growth)) -> Result {
         // Allocating may sleep, which the guard forbids: so the size of the table is only a guess.
         let capacity = self.nr_units().saturating_add(units.len());
         // Declared before the guard, and so dropped after it: freeing may sleep, too.
@@ -197,6 +210,12 @@ impl Map {
         if nr_new == nr_old {
             return Ok(());
         }
+        let bytes_old = seen.get().map_or(0, Table::bytes_with_units);
+        let growth = Growth {
+            // A table may have been given more room than it needs, and the next one less.
+            bytes: new.bytes_with_units().wrapping_sub(bytes_old) as isize,
+            nr_units: nr_new,
+        };
 
         // Fails if the map is closed, too.
         let replaced = self.table.replace(&seen, new);
@@ -204,13 +223,14 @@ impl Map {
         drop(guard);
         if replaced.is_ok() {
             let kind = if nr_old == 0 {
-                Stat::Maps
+                VmEvent::MapOpen
             } else {
-                Stat::Growths
+                VmEvent::TableGrow
             };
 
             sys::count(kind, 1);
-            sys::count(Stat::Installs, nr_new.saturating_sub(nr_old) as isize);
+            sys::count(VmEvent::UnitInstall, nr_new.saturating_sub(nr_old));
+            grew(growth);
         }
         Ok(())
     }
@@ -232,18 +252,29 @@ impl Map {
             .map_or(0, |table| table.entries().len())
     }
 
+    /// Returns what the map takes.
+    #[cfg(CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST)]
+    pub(crate) fn bytes(&self) -> usize {
+        let guard = rcu::read_lock();
+
+        self.table
+            .read(&guard)
+            .get()
+            .map_or(0, Table::bytes_with_units)
+    }
+
     /// Closes the map: frees its units after a grace period, and lets nobody install another.
     ///
     /// Gives the deferred work of each shrinker to `pass_on`, by node. What
     /// [`add_deferred`](on_node::MapOnNode::add_deferred) adds concurrently is given either to it
-    /// or back to that caller. Does not sleep.
-    pub(crate) fn close(&self, mut pass_on: impl FnMut(Node, ShrinkerId, isize)) {
+    /// or back to that caller. Returns how many bytes the map had. Does not sleep.
+    pub(crate) fn close(&self, mut pass_on: impl FnMut(Node, ShrinkerId, isize)) -> usize {
         // ORDERING: Fully ordered before the counters are read; pairs with
         // `MapOnNode::add_deferred`.
         let Some(table) = self.table.close() else {
-            return;
+            return 0;
         };
-        sys::count(Stat::Maps, -1);
+        sys::count(VmEvent::MapClose, 1);
 
         for Entry { key, unit } in table.entries() {
             for offset in 0..Unit::LEN {
@@ -253,5 +284,6 @@ impl Map {
                 }
             }
         }
+        table.bytes_with_units()
     }
 }

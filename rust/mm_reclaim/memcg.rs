@@ -19,6 +19,7 @@ use kernel::{
     alloc::Flags,
     bindings,
     container_of,
+    declare_trace,
     prelude::*,
     sync::{
         atomic::{
@@ -67,6 +68,7 @@ use crate::{
             MapOnNode,
             NodeSummary, //
         },
+        Growth,
         Map, //
     },
     memcg_bitmap::{
@@ -84,6 +86,7 @@ use crate::{
         HasRetain,
         RetainState, //
     },
+    shrinker_id::ShrinkerId,
     sys::{
         self,
         Node, //
@@ -233,6 +236,40 @@ impl MemCgroup {
         result
     }
 
+    /// Notes that its map has grown, for the shrinker with `id` or for all of a new node. Does not
+    /// sleep.
+    pub(crate) fn note_growth(&self, id: Option<ShrinkerId>, growth: Growth) {
+        let id = id.map_or(-1, |id| id.0 as c_int);
+
+        self.add_map_bytes(growth.bytes);
+        // SAFETY: The memcg is valid as long as `self`.
+        unsafe { mm_reclaim_install(self.as_raw(), id, growth.nr_units, growth.bytes) };
+    }
+
+    /// Notes that its map, which had so many bytes, was closed. Does not sleep.
+    pub(crate) fn note_close(&self, bytes: usize) {
+        if bytes != 0 {
+            self.add_map_bytes((bytes as isize).saturating_neg());
+        }
+    }
+
+    /// Adds to what `memory.stat` says that maps take. What is added for a memcg that goes offline
+    /// is the next one's above, which has the sum.
+    fn add_map_bytes(&self, bytes: isize) {
+        let state = bindings::memcg_stat_item_MEMCG_SHRINKER_MAP_B;
+
+        // SAFETY: The memcg is valid as long as `self`.
+        unsafe { bindings::mod_memcg_state(self.as_raw(), state, bytes as c_int) };
+    }
+
+    /// Notes that a walk called shrinkers for their bits: how many, how many of them had nothing,
+    /// and how many objects the others freed. Does not sleep.
+    pub(crate) fn note_walk(&self, node: Node, visited: usize, spurious: usize, freed: usize) {
+        sys::count_walk(visited, spurious);
+        // SAFETY: The memcg is valid as long as `self`.
+        unsafe { mm_reclaim_walk(self.as_raw(), node.as_raw(), visited, spurious, freed) };
+    }
+
     /// Reads how many pages are charged to the memcg and its descendants.
     pub(crate) fn usage(&self) -> usize {
         // SAFETY: The memcg is valid as long as `self`. The counter changes at any time, and is
@@ -362,6 +399,46 @@ impl HasMap for MemCgroup {
         // SAFETY: It is one of the arrays with a bitmap for every possible node.
         unsafe { bitmap_of(&raw const bindings::shrinker_memcg_bitmaps, node) }
     }
+
+    #[inline]
+    fn note_listed(&self, node: Node) {
+        // SAFETY: The memcg is valid as long as `self`.
+        unsafe { mm_reclaim_list(self.as_raw(), node.as_raw()) };
+    }
+}
+
+declare_trace! {
+    /// A memcg got units.
+    ///
+    /// # Safety
+    ///
+    /// `memcg` must be valid.
+    unsafe fn mm_reclaim_install(
+        memcg: *mut bindings::mem_cgroup,
+        shrinker_id: c_int,
+        nr_units: usize,
+        bytes: isize,
+    );
+
+    /// A memcg that was idle has something to shrink on a node.
+    ///
+    /// # Safety
+    ///
+    /// `memcg` must be valid.
+    unsafe fn mm_reclaim_list(memcg: *mut bindings::mem_cgroup, nid: c_int);
+
+    /// A walk of a memcg called shrinkers for their bits.
+    ///
+    /// # Safety
+    ///
+    /// `memcg` must be valid.
+    unsafe fn mm_reclaim_walk(
+        memcg: *mut bindings::mem_cgroup,
+        nid: c_int,
+        visited: usize,
+        spurious: usize,
+        freed: usize,
+    );
 }
 
 /// Returns the bitmap of a node.

@@ -56,7 +56,7 @@
 //! - `deferred`: `memcg`, `iter`, `map::on_node`, `sys`, `shrinker_id`
 //! - `shrinker`: `memcg`, `id_table`, `sys`, `shrinker_id`
 //! - `memcg`: `reclaimable`, `soft_limit`, `priority`, `retain`, `dying`, `iter`, `map::on_node`,
-//!   `map`, `memcg_table`, `memcg_bitmap`, `sys`, `layout`
+//!   `map`, `memcg_table`, `memcg_bitmap`, `sys`, `layout`, `shrinker_id`
 //! - `reclaimable`: `iter`, `map::on_node`, `memcg_bitmap`, `sys`
 //! - `soft_limit::walk`: `soft_limit`, `iter`, `memcg_bitmap`, `sys`
 //! - `soft_limit`: `iter`, `memcg_bitmap`, `sys`, `layout`, `bits`

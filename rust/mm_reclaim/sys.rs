@@ -127,7 +127,7 @@ impl SharedUnit {
         // SAFETY: `unit` points to zeroed memory of the size and alignment asserted above, and all
         // in it are atomic integers, for which zero is valid. Nobody else knows of it.
         unsafe { unit.as_ref() }.refcount.set(1);
-        count(Stat::Units, 1);
+        count(VmEvent::UnitAlloc, 1);
 
         // SAFETY: The reference count is one, and that one is relinquished here.
         Ok(unsafe { ARef::from_raw(unit) })
@@ -155,7 +155,7 @@ unsafe impl AlwaysRefCounted for SharedUnit {
             // SAFETY: That was the last reference, and the unit comes from
             // `shrinker_unit_zalloc()`. There is nothing in it to drop.
             unsafe { bindings::shrinker_unit_free(unit.as_ptr().cast()) };
-            count(Stat::Units, -1);
+            count(VmEvent::UnitFree, 1);
         }
     }
 }
@@ -187,46 +187,59 @@ pub(crate) fn jiffies() -> usize {
     unsafe { (&raw const bindings::jiffies).read_volatile() }
 }
 
-/// What debugfs shows.
+/// What `/proc/vmstat` counts. Of what comes and goes, both are counted, so that their difference is
+/// what is there.
 #[derive(Clone, Copy)]
 #[repr(u32)]
-pub(crate) enum Stat {
-    /// Ids that shrinkers have.
-    Ids = bindings::mm_reclaim_stat_MM_RECLAIM_IDS,
-    /// Memcgs that have units.
-    Maps = bindings::mm_reclaim_stat_MM_RECLAIM_MAPS_OPEN,
-    /// Tables, with those that wait for a grace period to be freed.
-    Tables = bindings::mm_reclaim_stat_MM_RECLAIM_TABLES,
-    /// Bytes of all tables.
-    TableBytes = bindings::mm_reclaim_stat_MM_RECLAIM_TABLE_BYTES,
-    /// Units, with those that wait for a grace period to be freed.
-    Units = bindings::mm_reclaim_stat_MM_RECLAIM_UNITS,
-    /// Units that were ever installed.
-    Installs = bindings::mm_reclaim_stat_MM_RECLAIM_INSTALLS,
-    /// Times that a table gave way to a larger one.
-    Growths = bindings::mm_reclaim_stat_MM_RECLAIM_GROWTHS,
-    /// First passes of reclaim, over memcgs in excess of their soft limits.
+pub(crate) enum VmEvent {
+    /// A shrinker got an id.
+    IdAlloc = bindings::vm_event_item_SHRINKER_ID_ALLOC,
+    /// A shrinker gave its id back.
+    IdFree = bindings::vm_event_item_SHRINKER_ID_FREE,
+    /// A memcg got its first unit.
+    MapOpen = bindings::vm_event_item_SHRINKER_MAP_OPEN,
+    /// A memcg that had units went offline.
+    MapClose = bindings::vm_event_item_SHRINKER_MAP_CLOSE,
+    /// A table was allocated.
+    TableAlloc = bindings::vm_event_item_SHRINKER_TABLE_ALLOC,
+    /// A table was freed, after a grace period if it was published.
+    TableFree = bindings::vm_event_item_SHRINKER_TABLE_FREE,
+    /// Bytes of tables that were allocated.
+    TableBytesAlloc = bindings::vm_event_item_SHRINKER_TABLE_BYTES_ALLOC,
+    /// Bytes of tables that were freed.
+    TableBytesFree = bindings::vm_event_item_SHRINKER_TABLE_BYTES_FREE,
+    /// A table gave way to a larger one.
+    TableGrow = bindings::vm_event_item_SHRINKER_TABLE_GROW,
+    /// A unit was allocated.
+    UnitAlloc = bindings::vm_event_item_SHRINKER_UNIT_ALLOC,
+    /// A unit was freed, after a grace period if it was installed.
+    UnitFree = bindings::vm_event_item_SHRINKER_UNIT_FREE,
+    /// A unit was installed.
+    UnitInstall = bindings::vm_event_item_SHRINKER_UNIT_INSTALL,
+    /// A subtree to which nothing is charged was skipped by reclaim.
+    MemcgSkip = bindings::vm_event_item_MEMCG_UNCHARGED_SKIP,
+    /// A first pass of reclaim, over memcgs in excess of their soft limits.
     #[cfg(CONFIG_MEMCG_V1)]
-    ExcessPasses = bindings::mm_reclaim_stat_MM_RECLAIM_EXCESS_PASSES,
-    /// Those of them that a second pass had to follow.
+    ExcessPass = bindings::vm_event_item_MEMCG_EXCESS_PASS,
+    /// One that a second pass had to follow.
     #[cfg(CONFIG_MEMCG_V1)]
-    ExcessInVain = bindings::mm_reclaim_stat_MM_RECLAIM_EXCESS_IN_VAIN,
+    ExcessPassInVain = bindings::vm_event_item_MEMCG_EXCESS_PASS_IN_VAIN,
 }
 
-/// Adds to a counter. Does not sleep.
-pub(crate) fn count(stat: Stat, nr: isize) {
-    if cfg!(CONFIG_DEBUG_FS) {
+/// Counts an event so many times. Does not sleep.
+pub(crate) fn count(event: VmEvent, nr: usize) {
+    if cfg!(CONFIG_VM_EVENT_COUNTERS) {
         // SAFETY: An FFI call with no additional requirements.
-        unsafe { bindings::mm_reclaim_stat_add(stat as u32, nr) };
+        unsafe { bindings::count_vm_events(event as u32, nr as c_long) };
     }
 }
 
-/// Adds a walk of one memcg: shrinkers that were called for a bit, and those of them that were
+/// Counts a walk of one memcg: shrinkers that were called for a bit, and those of them that were
 /// empty. Does not sleep.
 pub(crate) fn count_walk(bits: usize, spurious: usize) {
-    if cfg!(CONFIG_DEBUG_FS) {
+    if cfg!(CONFIG_VM_EVENT_COUNTERS) {
         // SAFETY: An FFI call with no additional requirements.
-        unsafe { bindings::mm_reclaim_stat_add_walk(bits, spurious) };
+        unsafe { bindings::count_shrinker_walk(bits, spurious) };
     }
 }
 

@@ -21,7 +21,7 @@ use crate::{
         self,
         Node,
         SharedUnit,
-        Stat, //
+        VmEvent, //
     },
     unit::Unit, //
 };
@@ -116,8 +116,8 @@ pub(crate) struct Table {
 
 impl Drop for Table {
     fn drop(&mut self) {
-        sys::count(Stat::Tables, -1);
-        sys::count(Stat::TableBytes, self.bytes().saturating_neg());
+        sys::count(VmEvent::TableFree, 1);
+        sys::count(VmEvent::TableBytesFree, self.bytes());
     }
 }
 
@@ -131,15 +131,22 @@ impl Table {
         let table = Self {
             room: Room::with_capacity(capacity, flags)?,
         };
-        sys::count(Stat::Tables, 1);
-        sys::count(Stat::TableBytes, table.bytes());
+        sys::count(VmEvent::TableAlloc, 1);
+        sys::count(VmEvent::TableBytesAlloc, table.bytes());
         Ok(table)
     }
 
-    fn bytes(&self) -> isize {
+    fn bytes(&self) -> usize {
         let beside = self.room.nr_beside().saturating_mul(size_of::<Entry>());
 
-        beside.saturating_add(size_of::<RcuBox<Self>>()) as isize
+        beside.saturating_add(size_of::<RcuBox<Self>>())
+    }
+
+    /// Returns what the table takes, with the units that it lists.
+    pub(crate) fn bytes_with_units(&self) -> usize {
+        let units = self.entries().len().saturating_mul(size_of::<SharedUnit>());
+
+        self.bytes().saturating_add(units)
     }
 
     /// Returns the entries, sorted.

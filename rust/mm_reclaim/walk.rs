@@ -143,7 +143,9 @@ fn shrink_mapped(target: &Target<'_>, map: &MemCgroupMap<'_>) -> usize {
         start = next;
     }
     if visited != 0 {
-        sys::count_walk(visited, spurious);
+        target
+            .memcg
+            .note_walk(target.node, visited, spurious, freed);
     }
     verify::check(target, map);
     freed

@@ -54,9 +54,10 @@ def touched():
     """The objects of the C files of the series."""
     listed = tools.run(
         ["git", "-C", TREE, "diff", "--name-only", "pristine", "overlay",
-         # zswap and XFS are not in these kernels; and what file systems ask for is a bit, which
-         # is set atomically.
-         "--", "mm/*.c", "fs/*.c", "kernel/*.c", ":!mm/zswap.c", ":!fs/ext4/*", ":!fs/xfs/*"],
+         # zswap and XFS are not in these kernels; what file systems ask for is a bit, which is
+         # set atomically; and mm/vmstat.c gets names alone.
+         "--", "mm/*.c", "fs/*.c", "kernel/*.c", ":!mm/zswap.c", ":!mm/vmstat.c",
+         ":!fs/ext4/*", ":!fs/xfs/*"],
         shown(TREE))
     return [name[:-2] + ".o" for name in listed.split()]
 

@@ -5,9 +5,12 @@
 //! Nothing is decided here: pointers become types, numbers priorities, and what a walk arrived at
 //! becomes a pointer.
 
-use core::ptr::{
-    self,
-    NonNull, //
+use core::{
+    cell::Cell,
+    ptr::{
+        self,
+        NonNull, //
+    }, //
 };
 use kernel::{
     bindings::{
@@ -41,7 +44,8 @@ use crate::{
     },
     sys::{
         self,
-        Node, //
+        Node,
+        VmEvent, //
     },
     verify,
     walk::next_shrinkable, //
@@ -113,6 +117,24 @@ unsafe fn iter_next(
     // SAFETY: The caller gives `prev` back, and doesn't use it any more.
     unsafe { iter_put(root, prev) };
     next
+}
+
+/// How many subtrees a walk skipped as nothing is charged to them; counted when it is dropped.
+#[derive(Default)]
+struct Skipped(Cell<usize>);
+
+impl Skipped {
+    fn add_one(&self) {
+        self.0.set(self.0.get().wrapping_add(1));
+    }
+}
+
+impl Drop for Skipped {
+    fn drop(&mut self) {
+        if self.0.get() != 0 {
+            sys::count(VmEvent::MemcgSkip, self.0.get());
+        }
+    }
 }
 
 /// Returns how to find the position that a cookie names, or that of the memcg and node.
@@ -247,8 +269,10 @@ pub(crate) unsafe extern "C" fn mem_cgroup_iter_charged(
     let pause = sys::cond_resched;
     // SAFETY: The caller keeps `root` valid.
     let top = unsafe { top(root) };
+    let skipped = Skipped::default();
     let filter = |memcg: &MemCgroup| {
         if is_uncharged_below(memcg, top) {
+            skipped.add_one();
             Verdict::SkipTree
         } else {
             Verdict::Visit
@@ -563,9 +587,9 @@ mod soft_limit {
         let pass = unsafe { &*pass };
         let is_in_vain = soft_limit::is_in_vain(pass);
 
-        sys::count(sys::Stat::ExcessPasses, 1);
+        sys::count(VmEvent::ExcessPass, 1);
         if is_in_vain {
-            sys::count(sys::Stat::ExcessInVain, 1);
+            sys::count(VmEvent::ExcessPassInVain, 1);
         }
         is_in_vain
     }
@@ -635,9 +659,13 @@ mod soft_limit {
         let pause = sys::cond_resched;
         // SAFETY: The caller keeps `root` valid.
         let top = unsafe { top(root) };
+        let skipped = Skipped::default();
         let filter = |memcg: &MemCgroup| match top {
             Some(root) if !is_uncharged_below(memcg, top) => soft_limit::verdict(memcg, root),
-            _ => Verdict::SkipTree,
+            _ => {
+                skipped.add_one();
+                Verdict::SkipTree
+            }
         };
 
         let tops = if reclaim.is_null() {

@@ -86,6 +86,9 @@ pub(crate) trait HasMap: HasMemcgId {
     /// Returns the list of the memcgs that are not idle on `node`.
     fn bitmap(&self, node: Node) -> &MemcgBitmap;
 
+    /// Notes that it is listed as one that has something to shrink on `node`. Does not sleep.
+    fn note_listed(&self, _node: Node) {}
+
     /// Returns the map as seen from `node`.
     fn map_on(&self, node: Node) -> MapOnNode<'_, Self> {
         MapOnNode {
@@ -375,9 +378,14 @@ impl<O: HasMap> MapOnNode<'_, O> {
         if let Some(id) = self.owner.listed_id() {
             // ORDERING: Fully ordered before the map is read; pairs with `Map::close`, after which
             // `unlist` reads the bit.
-            if self.owner.bitmap(self.node).set(id) && self.table().read(guard).is_closed() {
+            if !self.owner.bitmap(self.node).set(id) {
+                return;
+            }
+            if self.table().read(guard).is_closed() {
                 // By now the memcg may have given its id back.
                 Self::unlist_closed(self.owner, self.node, id);
+            } else {
+                self.owner.note_listed(self.node);
             }
         }
     }

@@ -142,6 +142,7 @@ fn check_model(random: &Random, step: u32, map: &GroupMap<'_>, model: &Model) ->
 
 fn run_model(random: &mut Random, map: &GroupMap<'_>, whole: &Map) -> Result {
     let mut model = Model::new()?;
+    let mut bytes = 0isize;
 
     for step in 0..STEPS {
         let id = choose(random);
@@ -149,8 +150,15 @@ fn run_model(random: &mut Random, map: &GroupMap<'_>, whole: &Map) -> Result {
 
         match random.below(8) {
             0 => {
-                whole.install(id.index(), Node::possible, GFP_KERNEL)?;
+                whole.install(id.index(), Node::possible, GFP_KERNEL, |growth| {
+                    bytes = bytes.wrapping_add(growth.bytes);
+                })?;
                 model.install(id.index());
+                random.check(
+                    whole.bytes() as isize == bytes,
+                    step,
+                    fmt!("it takes {}, and grew by {bytes}", whole.bytes()),
+                )?;
             }
             1 | 2 => {
                 let done = map.set(id);
@@ -235,7 +243,9 @@ mod tests {
         let random = Random::new("install_covers_every_node");
         let group = Group::unlisted();
         let id = ShrinkerId::new(7, 3);
-        let result = group.map.install(id.index(), Node::possible, GFP_KERNEL);
+        let result = group
+            .map
+            .install(id.index(), Node::possible, GFP_KERNEL, |_| ());
         let missing = Node::possible()
             .find(|&node| !group.map_on(node).is_installed(id))
             .map(Node::as_raw);
@@ -257,7 +267,7 @@ mod tests {
             Node::possible().take(if calls.get() > 1 { usize::MAX } else { 1 })
         };
 
-        group.map.install(id.index(), nodes, GFP_KERNEL)?;
+        group.map.install(id.index(), nodes, GFP_KERNEL, |_| ())?;
         let missing = Node::possible()
             .find(|&node| !group.map_on(node).is_installed(id))
             .map(Node::as_raw);
@@ -279,10 +289,10 @@ mod tests {
         for index in INDICES {
             group
                 .map
-                .install(index, || core::iter::once(Node::home()), GFP_KERNEL)?;
+                .install(index, || core::iter::once(Node::home()), GFP_KERNEL, |_| ())?;
         }
         for node in Node::possible() {
-            group.map.extend(node, GFP_KERNEL)?;
+            group.map.extend(node, GFP_KERNEL, |_| ())?;
         }
         for index in INDICES {
             let missing = Node::possible()
@@ -312,17 +322,21 @@ mod tests {
 
         // Whether there is memory is another matter.
         while group.map.nr_units() + nr_nodes <= per_page {
-            group.map.install(index, Node::possible, GFP_KERNEL)?;
+            group
+                .map
+                .install(index, Node::possible, GFP_KERNEL, |_| ())?;
             index += 1;
         }
         let nr = group.map.nr_units();
-        let result = group.map.install(index, Node::possible, GFP_NOWAIT);
+        let result = group.map.install(index, Node::possible, GFP_NOWAIT, |_| ());
         random.check(
             result == Err(ENOMEM) && group.map.nr_units() == nr,
             0,
             fmt!("a table of more than a page: {result:?}"),
         )?;
-        group.map.install(index, Node::possible, GFP_KERNEL)?;
+        group
+            .map
+            .install(index, Node::possible, GFP_KERNEL, |_| ())?;
         random.check(
             group.map.nr_units() == nr + nr_nodes,
             1,
@@ -338,7 +352,7 @@ mod tests {
             let mut sum = 0;
 
             for index in [0, 1, 64, 5] {
-                whole.install(index, Node::possible, GFP_KERNEL)?;
+                whole.install(index, Node::possible, GFP_KERNEL, |_| ())?;
                 for offset in [0, 63] {
                     map.add_deferred(ShrinkerId::new(index, offset), (index + offset) as isize)
                         .map_err(|_| EINVAL)?;
@@ -347,10 +361,16 @@ mod tests {
             }
             let mut total = 0;
             let mut wrong = 0;
-            whole.close(|_, id, nr| {
+            let bytes = whole.bytes();
+            let given = whole.close(|_, id, nr| {
                 total += nr;
                 wrong += i32::from(nr as u32 != id.index() + id.offset());
             });
+            random.check(
+                given == bytes && bytes != 0 && whole.bytes() == 0,
+                0,
+                fmt!("{given} bytes given back of {bytes}"),
+            )?;
             random.check(
                 total == sum && wrong == 0,
                 0,
@@ -366,12 +386,12 @@ mod tests {
         with_map(|whole, map| {
             let id = ShrinkerId::new(2, 9);
 
-            whole.install(id.index(), Node::possible, GFP_KERNEL)?;
+            whole.install(id.index(), Node::possible, GFP_KERNEL, |_| ())?;
             random.check(map.set(id), 0, fmt!("the bit can't be set"))?;
             whole.close(|_, _, _| ());
 
             // Installing is not an error then, but must leave nothing behind.
-            whole.install(id.index(), Node::possible, GFP_KERNEL)?;
+            whole.install(id.index(), Node::possible, GFP_KERNEL, |_| ())?;
             random.check(!map.is_installed(id), 1, fmt!("installed after close"))?;
             random.check(map.set(id), 2, fmt!("a bit set late is taken for a bug"))?;
             random.check(

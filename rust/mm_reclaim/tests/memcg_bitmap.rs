@@ -63,7 +63,9 @@ fn run(random: &mut Random, groups: &[Group<'_>]) -> Result {
 
     for group in groups {
         for index in 0..3 {
-            group.map.install(index, Node::possible, GFP_KERNEL)?;
+            group
+                .map
+                .install(index, Node::possible, GFP_KERNEL, |_| ())?;
         }
     }
     for step in 0..STEPS {
@@ -205,7 +207,9 @@ mod tests {
         let group = Group::new(1, &BITMAP);
         let map = group.map_on(node()?);
         let id = ShrinkerId::new(0, 0);
-        group.map.install(id.index(), Node::possible, GFP_KERNEL)?;
+        group
+            .map
+            .install(id.index(), Node::possible, GFP_KERNEL, |_| ())?;
         map.set(id);
         random.check(map.is_listed(), 0, fmt!("not listed"))?;
         map.clear(id);

@@ -324,6 +324,11 @@ mod map {
                 units.count() * (NODES - 1),
                 "the number of units"
             );
+            assert_eq!(
+                memcg.map_bytes(),
+                memcg.map().bytes() as isize,
+                "what the map takes"
+            );
             for n in 0..NODES {
                 reference.check(memcg, n);
             }

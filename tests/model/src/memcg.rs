@@ -29,7 +29,13 @@ use kernel::{
         Refcount, //
     }, //
 };
-use std::rc::Rc;
+use std::{
+    rc::Rc,
+    sync::atomic::{
+        AtomicIsize,
+        Ordering, //
+    }, //
+};
 
 use crate::{
     dying::{
@@ -56,6 +62,7 @@ use crate::{
             MapOnNode,
             NodeSummary, //
         },
+        Growth,
         Map, //
     },
     memcg_bitmap::{
@@ -68,6 +75,7 @@ use crate::{
         HasLru, //
     },
     shrinker,
+    shrinker_id::ShrinkerId,
     soft_limit::{
         self,
         walk::{
@@ -102,6 +110,8 @@ pub(crate) struct MemCgroup {
     /// The one whose parent it is, which the world keeps.
     child: Cell<*const MemCgroup>,
     map: Map,
+    /// What its map is said to take. Nothing is decided by it, so that its order is of no interest.
+    map_bytes: AtomicIsize,
     node_summary: [NodeSummary; NODES],
     id: Atomic<i32>,
     is_online: Atomic<u32>,
@@ -159,6 +169,7 @@ impl World {
                 parent: memcgs.last().cloned(),
                 child: Cell::new(ptr::null()),
                 map: Map::new(),
+                map_bytes: AtomicIsize::new(0),
                 node_summary: [const { NodeSummary::new() }; NODES],
                 id: Atomic::new(0),
                 is_online: Atomic::new(1),
@@ -192,6 +203,7 @@ impl Drop for World {
         if !std::thread::panicking() {
             for memcg in self.memcgs.iter().rev() {
                 lifecycle::offline(memcg);
+                assert_eq!(memcg.map_bytes(), 0, "of a map that is closed");
             }
             shrinker::end();
         }
@@ -289,6 +301,24 @@ impl MemCgroup {
     /// Calls `f` as if what it allocates were charged to this memcg. There are no limits here.
     pub(crate) fn charged<R>(&self, flags: Flags, f: impl FnOnce(Flags) -> R) -> R {
         f(flags)
+    }
+
+    /// Adds to what its map is said to take.
+    pub(crate) fn note_growth(&self, _id: Option<ShrinkerId>, growth: Growth) {
+        self.map_bytes.fetch_add(growth.bytes, Ordering::Relaxed);
+    }
+
+    /// Takes away what its map had.
+    pub(crate) fn note_close(&self, bytes: usize) {
+        self.map_bytes.fetch_sub(bytes as isize, Ordering::Relaxed);
+    }
+
+    /// Does nothing.
+    pub(crate) fn note_walk(&self, _node: Node, _visited: usize, _spurious: usize, _freed: usize) {}
+
+    /// Returns what its map is said to take.
+    pub(crate) fn map_bytes(&self) -> isize {
+        self.map_bytes.load(Ordering::Relaxed)
     }
 
     /// Charges pages to the memcg and its ancestors, or uncharges them, as page counters do.

@@ -51,27 +51,33 @@ pub const mm_reclaim_mode_MM_RECLAIM_VERIFY: u32 = 1;
 #[allow(missing_docs)]
 pub const mm_reclaim_mode_MM_RECLAIM_EXHAUSTIVE: u32 = 2;
 
-/// What debugfs counts. Nothing here shows it.
-macro_rules! stats {
+/// What `/proc/vmstat` counts. Nothing here shows it.
+macro_rules! events {
     ($($name:ident,)*) => {
-        enum Stats { $($name,)* }
+        enum Events { $($name,)* }
         $(
             #[allow(missing_docs)]
-            pub const $name: u32 = Stats::$name as u32;
+            pub const $name: u32 = Events::$name as u32;
         )*
     };
 }
 
-stats! {
-    mm_reclaim_stat_MM_RECLAIM_IDS,
-    mm_reclaim_stat_MM_RECLAIM_MAPS_OPEN,
-    mm_reclaim_stat_MM_RECLAIM_TABLES,
-    mm_reclaim_stat_MM_RECLAIM_TABLE_BYTES,
-    mm_reclaim_stat_MM_RECLAIM_UNITS,
-    mm_reclaim_stat_MM_RECLAIM_INSTALLS,
-    mm_reclaim_stat_MM_RECLAIM_GROWTHS,
-    mm_reclaim_stat_MM_RECLAIM_EXCESS_PASSES,
-    mm_reclaim_stat_MM_RECLAIM_EXCESS_IN_VAIN,
+events! {
+    vm_event_item_SHRINKER_ID_ALLOC,
+    vm_event_item_SHRINKER_ID_FREE,
+    vm_event_item_SHRINKER_MAP_OPEN,
+    vm_event_item_SHRINKER_MAP_CLOSE,
+    vm_event_item_SHRINKER_TABLE_ALLOC,
+    vm_event_item_SHRINKER_TABLE_FREE,
+    vm_event_item_SHRINKER_TABLE_BYTES_ALLOC,
+    vm_event_item_SHRINKER_TABLE_BYTES_FREE,
+    vm_event_item_SHRINKER_TABLE_GROW,
+    vm_event_item_SHRINKER_UNIT_ALLOC,
+    vm_event_item_SHRINKER_UNIT_FREE,
+    vm_event_item_SHRINKER_UNIT_INSTALL,
+    vm_event_item_MEMCG_UNCHARGED_SKIP,
+    vm_event_item_MEMCG_EXCESS_PASS,
+    vm_event_item_MEMCG_EXCESS_PASS_IN_VAIN,
 }
 
 /// What became of the statistics of a memcg.
@@ -90,14 +96,14 @@ pub const memcg_stats_state_NR_MEMCG_STATS_STATES: u32 = 4;
 /// # Safety
 ///
 /// None is needed.
-pub unsafe fn mm_reclaim_stat_add(_stat: u32, _nr: isize) {}
+pub unsafe fn count_vm_events(_item: u32, _delta: core::ffi::c_long) {}
 
 /// Counts nothing.
 ///
 /// # Safety
 ///
 /// None is needed.
-pub unsafe fn mm_reclaim_stat_add_walk(_bits: usize, _spurious: usize) {}
+pub unsafe fn count_shrinker_walk(_bits: usize, _spurious: usize) {}
 
 /// What the boot parameter asks for.
 pub static mut mm_reclaim_mode: i32 = 0;

@@ -13,6 +13,7 @@
 
 static const char stats_file[] = "/sys/kernel/debug/mm_reclaim/stats";
 static const char maps_file[] = "/sys/kernel/debug/mm_reclaim/maps";
+static const char map_file[] = "/sys/kernel/debug/mm_reclaim/map";
 
 struct stats {
 	long long ids, maps, tables, table_bytes, units, bytes;
@@ -121,9 +122,20 @@ static int select_group(int fd, const char *text, int expected)
 
 	if (err == expected)
 		return 0;
-	bench_note("writing %s to %s: %s\n", text, maps_file,
+	bench_note("writing %s to %s: %s\n", text, map_file,
 		   err ? strerror(err) : "accepted");
 	return -1;
+}
+
+/* Nothing is shown before it is said of which. */
+static int check_is_empty(FILE *f)
+{
+	if (fgetc(f) != EOF) {
+		bench_note("%s shows something before an id was written\n", map_file);
+		return -1;
+	}
+	clearerr(f);
+	return 0;
 }
 
 static int check_one_group(u64 group)
@@ -135,17 +147,18 @@ static int check_one_group(u64 group)
 	u64 other;
 	FILE *f;
 
-	f = fopen(maps_file, "r+e");
+	f = fopen(map_file, "r+e");
 	if (!f)
-		return bench_error("cannot open %s", maps_file);
+		return bench_error("cannot open %s", map_file);
 	snprintf(text, sizeof(text), "%llu", group);
-	if (!select_group(fileno(f), "nonsense", EINVAL) &&
+	if (!check_is_empty(f) &&
+	    !select_group(fileno(f), "nonsense", EINVAL) &&
 	    !select_group(fileno(f), "9223372036854775807", ENOENT) &&
 	    !select_group(fileno(f), text, 0) &&
 	    !read_maps(f, group, &lines, &other, &bytes)) {
 		ret = lines ? 0 : -1;
 		if (ret)
-			bench_note("%s shows nothing of cgroup %llu\n", maps_file,
+			bench_note("%s shows nothing of cgroup %llu\n", map_file,
 				   group);
 	}
 	fclose(f);
