@@ -112,6 +112,24 @@ def called_for_each(result):
         called_few(result)
 
 
+# In bytes.
+UNIT = 528
+PAIRS = {"ids": "shrinker_id", "units": "shrinker_unit", "table_bytes": "shrinker_table_bytes"}
+
+
+def counts_agree(result):
+    """Of /proc/vmstat, debugfs and the tracepoints."""
+    events = result["vmstat"]
+    for name, event in PAIRS.items():
+        there = events[f"{event}_alloc"] - events[f"{event}_free"]
+        expect(there == result["stats"][name], f"of {event} there are {there} in /proc/vmstat, "
+               f"{result['stats'][name]} in debugfs")
+    expect(f"- their units {result['stats']['units']} " in " ".join(result["summary"].split()),
+           f"the summary says {result['summary']}")
+    for name, lines in result["traced"].items():
+        expect(lines, f"no line of {name} names the group that has got objects")
+
+
 def tools_agree(result):
     """What the tools say of the groups, each of which was given objects."""
     by_path = {group["path"]: group for group in result["maps"]}
@@ -123,6 +141,13 @@ def tools_agree(result):
                f"the table of memcg_shrinker_maps.py lacks {path}")
         expect(any(line.endswith(path) for line in result["shrinkers"]),
                f"memcg_shrinker.py of the kernel lacks {path}")
+    stat = {group["path"]: group["map_bytes"] for group in result["without_debugfs"]}
+    for path, group in by_path.items():
+        if group["units"] and path not in (None, "/"):
+            tables = stat.get(path, 0) - group["units"] * UNIT
+            expect(0 < tables < 200, f"memory.stat says that the maps of {path} take "
+                   f"{stat.get(path)} bytes, and debugfs that it has {group['units']} units")
+    counts_agree(result)
     found = [(group["path"], group["priority"], group["effective"])
              for group in result["settings"]]
     expect(found == [("/idle", "6 active", "12"), ("/spared", "6", "6")],
@@ -154,7 +179,7 @@ def units_agree(result):
 
 def costs_agree(result, stock):
     """Of both kernels what is read must be what is estimated, with debugfs and
-    without; and what stock's estimate says of this one must be so."""
+    without, which only stock needs; and what stock's estimate says of this one must be so."""
     units_agree(stock)
     stats, costs = result["stats"], result["costs"] + stock["costs"]
     for found in costs:

@@ -52,7 +52,8 @@ def common(release="6.12.1", nodes="0", memory_nodes="0"):
         "/proc/sys/kernel/osrelease": release + "\n",
         "/proc/2/comm": "kthreadd\n",
         "/proc/cmdline": "quiet\n",
-        "/proc/kallsyms": "0 T shrink_slab\n0 T mem_cgroup_iter\n",
+        "/proc/vmstat": "nr_free_pages 1000\n",
+        "/sys/kernel/mm/lru_gen/enabled": "0x0000\n",
         "/sys/devices/system/node/possible": nodes + "\n",
         "/sys/devices/system/node/has_memory": memory_nodes + "\n",
     }

@@ -87,7 +87,53 @@ def test_prometheus(host):
 
 def test_without_objects(host):
     assert "objects" not in said(host, "--no-objects").splitlines()[0]
+    assert "objects" not in said(host, "--no-objects", "--json")
     assert "memcg_shrinker_objects" not in said(host, "--no-objects", "--prometheus")
+
+
+@pytest.fixture(name="without_debugfs")
+def without(host):
+    """The root and "busy" have a child each that is among what they show."""
+    groups, debugfs = host
+    (debugfs / "mm_reclaim").rename(debugfs / "elsewhere")
+    child = groups / "busy/child"
+    child.mkdir()
+    for where, size in ((groups, 3100), (groups / "busy", 2500), (child, 700),
+                        (groups / "o\tther", 600), (groups / "idle", 0)):
+        (where / "memory.stat").write_text(f"anon 4096\nshrinker_maps {size}\n")
+    # The controller is off there.
+    (groups / "idle/more").mkdir()
+    return host
+
+
+def test_without_debugfs(without_debugfs):
+    head, *rows, last = said(without_debugfs, "--no-objects").splitlines()
+    assert head.split() == ["map_bytes", "cgroup"]
+    assert [row.split() for row in rows] == [
+        ["1800", "/busy"], ["700", "/busy/child"], ["600", "/o\\x09ther"]]
+    assert last.split() == ["3100", "3", "cgroups"]
+    found = json.loads(said(without_debugfs, "--no-objects", "--json"))
+    assert found[0].keys() == {"cgroup", "path", "map_bytes"}
+    assert "memcg_shrinker_bits" not in said(without_debugfs, "--no-objects", "--prometheus")
+
+
+def test_memory_stat_has_the_tables_too(without_debugfs):
+    """So it says more than debugfs; of what is gone it says nothing."""
+    debugfs = without_debugfs[1]
+    (debugfs / "elsewhere").rename(debugfs / "mm_reclaim")
+    (without_debugfs[0] / "busy/memory.stat").write_text("shrinker_maps 2580\n")
+    found = {each["path"]: each for each in json.loads(said(without_debugfs, "--json"))}
+    assert found["/busy"]["map_bytes"] == 1880 and found["/busy"]["units"] == 3
+    assert found[None]["map_bytes"] == 600
+
+
+def test_neither_debugfs_nor_memory_stat(without_debugfs):
+    groups, _ = without_debugfs
+    for path in groups.rglob("memory.stat"):
+        path.write_text("anon 4096\n")
+    (groups / "memory.stat").unlink()
+    result = run(without_debugfs, "--no-objects")
+    assert result.returncode == 1 and "shrinker_maps" in result.stderr and not result.stdout
 
 
 @pytest.mark.parametrize("gone, says", [

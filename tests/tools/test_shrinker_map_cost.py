@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import random
+import shutil
 import subprocess
 import sys
 
@@ -249,12 +250,19 @@ def test_layouts_of_kernels(tmp_path, release, layout, size):
     assert both(found["c_bytes"]) == (10 * size, 10 * size)
 
 
-STATS = "ids 300\nmaps 4\ntables 5\ntable_bytes 500\nunits 9\nbytes 5252\n"
+STATS = """nr_free_pages 1000
+shrinker_id_alloc 340
+shrinker_id_free 40
+shrinker_table_bytes_alloc 900
+shrinker_table_bytes_free 400
+shrinker_unit_alloc 12
+shrinker_unit_free 3
+"""
 
 
 def test_mm_reclaim_has_true_numbers(tmp_path):
     found = ask(host.write(host.v1(tmp_path, groups=9, dying=0),
-                           {"/sys/kernel/debug/mm_reclaim/stats": STATS}))
+                           {"/proc/vmstat": STATS}))
     assert found["implementation"] == "rust"
     assert sure(found["ids"]) == (300, 300, "read")
     assert sure(found["mm_reclaim_bytes"]) == (5252, 5252, "read")
@@ -262,19 +270,21 @@ def test_mm_reclaim_has_true_numbers(tmp_path):
     assert found["c_limit_bytes"] is None
 
 
-def test_mm_reclaim_by_its_symbol(tmp_path):
+def test_mm_reclaim_that_counts_nothing(tmp_path):
     root = host.v1(tmp_path)
     assert ask(root)["implementation"] == "c"
-    host.write(root, {"/proc/kallsyms": "0 T shrink_slab\n0 T mem_cgroup_iter_shrinkable\n"})
-    assert ask(root)["implementation"] == "rust"
+    host.write(root, {"/sys/kernel/mm/mm_reclaim/implementation": "rust\n"})
+    found = ask(root)
+    assert found["implementation"] == "rust"
+    assert found["mm_reclaim_bytes"]["how"] == "guessed"
 
 
 def test_nothing_tells_the_implementation(tmp_path):
     root = host.v1(tmp_path)
-    (root / "proc/kallsyms").unlink()
+    shutil.rmtree(root / "sys/kernel/mm")
     found = ask(root)
     assert found["implementation"] == "unknown"
-    assert any("kallsyms" in note for note in found["notes"])
+    assert any("/sys/kernel/mm" in note for note in found["notes"])
 
 
 def test_disabled_controller(tmp_path):
@@ -375,7 +385,7 @@ def random_host(root, seed):
     host.write(root, {"/proc/slabinfo": host.slabinfo(50, 64)})
     if chance.randrange(2):
         host.write(root, {"/sys/kernel/debug/shrinker/sb-tmpfs-7/count": "",
-                          "/sys/kernel/debug/mm_reclaim/stats": STATS})
+                          "/proc/vmstat": STATS})
     files = sorted(path for path in root.rglob("*") if path.is_file())
     for path in chance.sample(files, chance.randrange(1, 6)):
         if chance.randrange(8):

@@ -3,9 +3,13 @@
 """Lists memory cgroups by the objects that shrinkers have of them, and by the
 memory of their shrinker maps.
 
-For kernels with CONFIG_MEMCG_SHRINKER_RUST and CONFIG_DEBUG_FS; the numbers of
-objects need CONFIG_SHRINKER_DEBUG too. Counting objects asks every shrinker for
-every cgroup, which takes long on a large system; --no-objects leaves it out.
+For kernels with CONFIG_MEMCG_SHRINKER_RUST. The numbers of objects need
+CONFIG_SHRINKER_DEBUG and debugfs. Counting them asks every shrinker for every
+cgroup, which takes long on a large system; --no-objects leaves it out.
+
+The memory of maps is that in memory.stat where there is cgroup v2. With --no-objects
+and without debugfs it is all that is shown; in cgroup v1 debugfs is needed, which
+knows the memory of units, but not that of the tables which list them.
 
 Exit status: 0; 1 if there is nothing to read; 2 for wrong options.
 """
@@ -57,7 +61,7 @@ def numbers(text):
 def add_maps(groups, debugfs):
     """Adds what the file of maps says: one line for each cgroup and node."""
     why = ("the kernel needs CONFIG_MEMCG_SHRINKER_RUST and CONFIG_DEBUG_FS, "
-           "and debugfs must be mounted")
+           "and debugfs must be mounted, or use --no-objects")
     for words in lines(os.path.join(debugfs, "mm_reclaim/maps"), why):
         line = dict(word.split("=", 1) for word in words)
         group = groups.setdefault(int(line["cgroup"]), new_group())
@@ -66,6 +70,27 @@ def add_maps(groups, debugfs):
         group["deferred"] += int(line["deferred"])
         group["shrinkers"] = sorted(set(group["shrinkers"]) |
                                     set(numbers(line["ids"])))
+
+
+def set_map_bytes(groups, root):
+    """Takes what memory.stat says, which has the sum of all below, too. Returns whether it says
+    anything."""
+    own, found = {}, False
+    for path, children, _ in os.walk(root, topdown=False):
+        try:
+            inode, total = os.stat(path).st_ino, 0
+            for words in lines(os.path.join(path, "memory.stat"), "it went away"):
+                if words[0] == "shrinker_maps":
+                    total, found = int(words[1]), True
+        except (Failed, FileNotFoundError):
+            # The memory controller need not be on everywhere.
+            continue
+        own[path] = total
+        below = sum(own.get(os.path.join(path, child), 0) for child in children)
+        # Between two reads, some may have come or gone.
+        if found and (total > below or inode in groups):
+            groups.setdefault(inode, new_group())["map_bytes"] = max(total - below, 0)
+    return found
 
 
 def add_objects(groups, debugfs):
@@ -98,12 +123,17 @@ def new_group():
 def collect(args):
     """All cgroups that have something, those with most first."""
     groups = {}
-    add_maps(groups, args.debugfs)
+    root = args.cgroup_root or cgroup_root()
+    if args.with_debugfs:
+        add_maps(groups, args.debugfs)
+    if not set_map_bytes(groups, root) and not args.with_debugfs:
+        raise Failed(f"no memory.stat in {root} has shrinker_maps: the kernel needs "
+                     "CONFIG_MEMCG_SHRINKER_RUST, and cgroup v2 or debugfs")
     if args.objects:
         add_objects(groups, args.debugfs)
 
     # Shrinkers that know nothing of memory cgroups report under the root.
-    paths = cgroup_paths(args.cgroup_root or cgroup_root())
+    paths = cgroup_paths(root)
     result = []
     for inode, group in groups.items():
         group["cgroup"] = inode
@@ -120,13 +150,15 @@ def name_of(group):
     return group["path"] or f"(removed: {group['cgroup']})"
 
 
-def fields(with_objects):
-    return [name for name in FIELDS if with_objects or name != "objects"]
+def fields(args):
+    """What there is to be shown."""
+    if not args.with_debugfs:
+        return ["map_bytes"]
+    return [name for name in FIELDS if args.objects or name != "objects"]
 
 
-def as_table(groups, with_objects):
+def as_table(groups, columns):
     """One line for each cgroup, and one with the sums."""
-    columns = fields(with_objects)
     return "\n".join(aligned([
         [*columns, "cgroup"],
         *([*(str(group[name]) for name in columns), printable(name_of(group))]
@@ -143,9 +175,9 @@ def metrics(groups, name):
     return [((("cgroup", path),), value) for path, value in sums.items()]
 
 
-def as_prometheus(groups, with_objects):
+def as_prometheus(groups, columns):
     """For the textfile collector of node_exporter."""
-    return "\n".join(line for name in fields(with_objects) for line in family(
+    return "\n".join(line for name in columns for line in family(
         f"memcg_shrinker_{name}", "gauge", f"{FIELDS[name]} of a cgroup.",
         metrics(groups, name)))
 
@@ -157,8 +189,9 @@ def arguments():
         epilog="""Examples:
   memcg_shrinker_maps.py --top 20                 those with most objects
   memcg_shrinker_maps.py --sort memory --json     all, for other programs
-  memcg_shrinker_maps.py --no-objects --prometheus > memcg_maps.prom.new &&
-      mv memcg_maps.prom.new /var/lib/node_exporter/memcg_maps.prom""")
+  memcg_shrinker_maps.py --no-objects --prometheus > DIR/memcg_maps.prom.new &&
+      mv DIR/memcg_maps.prom.new DIR/memcg_maps.prom
+where node_exporter has --collector.textfile.directory=DIR""")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print a JSON list")
     form.add_argument("--prometheus", action="store_true",
@@ -176,6 +209,9 @@ def arguments():
     args = parser.parse_args()
     if args.top < 0:
         parser.error("--top takes a number that is not negative")
+    # Objects are nowhere else.
+    args.with_debugfs = args.objects or os.access(
+        os.path.join(args.debugfs, "mm_reclaim/maps"), os.R_OK)
     return args
 
 
@@ -183,15 +219,17 @@ def main():
     """Runs the program."""
     args = arguments()
     try:
-        groups = collect(args)
+        groups, columns = collect(args), fields(args)
     except Failed as error:
         sys.exit(f"memcg_shrinker_maps: {error}")
     # Metrics are in it, whatever the locale is.
     sys.stdout.reconfigure(encoding="utf-8")
     if args.json:
-        show(json.dumps(groups, indent=1))
+        wanted = {"cgroup", "path", *columns, *(["shrinkers"] if "bits" in columns else [])}
+        show(json.dumps([{name: value for name, value in group.items() if name in wanted}
+                         for group in groups], indent=1))
     else:
-        show((as_prometheus if args.prometheus else as_table)(groups, args.objects))
+        show((as_prometheus if args.prometheus else as_table)(groups, columns))
 
 
 if __name__ == "__main__":

@@ -47,6 +47,11 @@ HIDDEN = (8, 64)
 MOST_IDS = 1 << 21  # numbers of super blocks without a device, and some devices
 MOST_NODES = 1024  # MAX_NUMNODES of the largest configurations
 LARGEST_FILE = 64 << 20
+# What mm_reclaim counts of what comes and goes.
+EVENTS = "/proc/vmstat"
+PAIRS = (("ids", "shrinker_id_alloc", "shrinker_id_free"),
+         ("units", "shrinker_unit_alloc", "shrinker_unit_free"),
+         ("table_bytes", "shrinker_table_bytes_alloc", "shrinker_table_bytes_free"))
 
 READ, COUNTED, GUESSED = "read", "counted", "guessed"
 
@@ -471,25 +476,22 @@ def in_bytes(value):
 # --- all together ------------------------------------------------------------------
 
 def find_implementation(host):
-    """Whether this kernel has mm_reclaim, and its totals if they can be read."""
-    stats = values(host.text("/sys/kernel/debug/mm_reclaim/stats", True))
-    if "units" in stats and "bytes" in stats:
-        return "rust", stats
-    if host.exists("/sys/kernel/debug/mm_reclaim"):
+    """Whether this kernel has mm_reclaim, and its totals if it counts events."""
+    events = values(host.text(EVENTS))
+    there = {name: max(events[alloc] - events[free], 0) for name, alloc, free in PAIRS
+             if {alloc, free} <= events.keys()}
+    if len(there) == len(PAIRS):
+        return "rust", {"ids": there["ids"],
+                        "bytes": there["units"] * RUST_UNIT + there["table_bytes"]}
+    if host.exists("/sys/kernel/mm/mm_reclaim"):
         return "rust", {}
-    symbols = host.text("/proc/kallsyms")
-    if symbols and re.search(r" mem_cgroup_iter_shrinkable$", symbols, re.M):
-        return "rust", {}
-    if symbols is None and not host.names("/sys/kernel/debug"):
-        return "unknown", {}
-    return "c", {}
+    return ("c" if host.exists("/sys/kernel/mm") else "unknown"), {}
 
 
 def find_ids(host, implementation, stats, counts, caches, notes):
     """Shrinker ids: the map of C has room for the highest that ever was."""
     if "ids" in stats:
-        return Range(stats["ids"], stats["ids"], READ,
-                     "/sys/kernel/debug/mm_reclaim/stats")
+        return Range(stats["ids"], stats["ids"], READ, EVENTS)
     ids = ids_by_debugfs(host) or ids_by_mounts(counts["super_blocks"])
     if implementation != "c" or caches is None or counts["layout"] != "units":
         return ids
@@ -562,8 +564,7 @@ def add_notes(host, version, implementation, layout, supers, caches, notes):
         notes.append("the maps of kernels before 6.7 differ: those of 5.13 to 6.6 are one "
                      "block, older ones have bits only; distributions may have changed it")
     if implementation == "unknown":
-        notes.append("neither /proc/kallsyms nor debugfs can be read: taken to be a "
-                     "kernel without mm_reclaim")
+        notes.append("there is no /sys/kernel/mm: taken to be a kernel without mm_reclaim")
     if supers.unreadable:
         notes.append(f"the mounts of {supers.unreadable} processes cannot be read: run this "
                      "as root")
@@ -597,7 +598,7 @@ def estimate(found):
                                        "of every shrinker on every node")
     if found["stats"]:
         now = found["stats"]["bytes"]
-        rust = Range(now, now, READ, "/sys/kernel/debug/mm_reclaim/stats")
+        rust = Range(now, now, READ, EVENTS)
     # Maps keep the room for shrinkers that are gone, of which nothing else tells.
     limit = None
     if found["implementation"] == "c" and found["layout"] == "units" and found["slabs"]:
