@@ -14,7 +14,7 @@ unexport MAKEFLAGS MFLAGS MAKEOVERRIDES VARIANT ARCH KERNELS CONFIGS PART
 	bench-containers bench-profile debug-kernel boots-kernels boots \
 	failinject retained torture mutants-debug sanitize selftests litmus model \
 	zombies stock-check tools-check lint series patches configs ncheck objcheck rustavailable \
-	doctor release clean distclean docs-figures rebase htmldocs rustdoc
+	doctor release clean distclean docs-figures rebase htmldocs rustdoc dashboard
 
 help: ## this list
 	@scripts/help
@@ -151,6 +151,10 @@ doctor: tree ## say why the option is missing, and what mends that; CONFIG=FILE:
 
 rustavailable: tree ## check that the kernel accepts the Rust toolchain
 	@scripts/rustavailable
+
+dashboard: deps ## draw docs/dashboard/mm_reclaim.json, for Grafana, with a made-up week
+	@scripts/prometheus
+	@/usr/bin/python3 -m harness.dashboard
 
 docs-figures: ## write the tables of README and docs/; CHECK=1 compares, FROM=FILE takes a run
 	@python3 -m harness.figures $(if $(CHECK),--check) $(addprefix --from ,$(FROM)) $(addprefix --as ,$(INTO))

@@ -65,6 +65,7 @@ ONLY = {
     "guest/workloads/torture.py": ("torture", "sanitize"),
     "configs/mm_reclaim.config": (),
     "harness/arms.py": GUESTS,
+    "harness/dashboard.py": (),
     "harness/doctor.py": (),
     "harness/figures.py": (),
     "harness/kconfig.py": (),
@@ -82,6 +83,7 @@ ONLY = {
     "rust/mm_reclaim/tests": TARGETS - WITHOUT_CRATE - BENCHES,
     "scripts/help": (),
     "scripts/patches": (),
+    "scripts/prometheus": (),
     "tests/kunit/": TARGETS - BENCHES,
     "tests/mutants/": ("model", "mutants"),
     # Of mutants-debug alone.
