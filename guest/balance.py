@@ -63,6 +63,16 @@ def unexplained_maps():
             } if "shrinker_maps" in found else {}
 
 
+def of_one_moment(read, totals=lambda: init.fields(STATS)):
+    """What `read` returns, and the totals: tables that wait for a grace period go meanwhile."""
+    for _ in range(20):
+        before = totals()
+        found = read()
+        if totals() == before:
+            return found, before
+    raise Failed("the totals of the maps change all the time")
+
+
 def read_state():
     return {**counters(), **unexplained_maps(), **caches(), "groups": groups()}
 

@@ -19,7 +19,8 @@ RB_AUTOBOOT = 0x01234567
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 PAGE = mmap.PAGESIZE
 CGROUPS = "/sys/fs/cgroup"
-STATS = "/sys/kernel/debug/mm_reclaim/stats"
+DEBUGFS = "/sys/kernel/debug/mm_reclaim"
+STATS = f"{DEBUGFS}/stats"
 
 
 class Failed(Exception):

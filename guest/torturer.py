@@ -16,11 +16,10 @@ import traceback
 
 from guest import balance, init, priorities
 from guest.groups import MIB, stat
-from guest.init import CGROUPS, LIBC, Failed, checked
+from guest.init import CGROUPS, DEBUGFS, LIBC, Failed, checked
 from guest.retained import pool
 
 TOP = f"{CGROUPS}/t"
-DEBUGFS = "/sys/kernel/debug/mm_reclaim"
 KNOB = "/proc/sys/vm/memcg_soft_limit"
 CPU = "/sys/devices/system/cpu/cpu1/online"
 SWAP = "/dev/vda"

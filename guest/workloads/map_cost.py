@@ -7,7 +7,7 @@ import json
 import os
 import re
 
-from guest import init
+from guest import balance, init
 from guest.init import CGROUPS, STATS
 
 # Groups for each that was asked for: with few, other objects outweigh the maps.
@@ -45,16 +45,6 @@ def totals():
     return {key: found[key] for key in ("ids", "bytes")}
 
 
-def cost_and_totals():
-    """Of one moment: tables that wait for a grace period go meanwhile."""
-    for _ in range(20):
-        before = totals()
-        found = cost()
-        if totals() == before:
-            return found, before
-    raise init.Failed("the totals of the maps change all the time")
-
-
 def work(arguments):
     count = int(arguments[1])
     init.mount_groups()
@@ -64,7 +54,7 @@ def work(arguments):
     init.write(f"{CGROUPS}/cgroup.procs", "0")
     objects = unit_objects()
 
-    found, stats = cost_and_totals()
+    found, stats = balance.of_one_moment(cost, totals)
     # As where nobody is root.
     init.umount("/sys/kernel/debug")
     costs = [found, cost()]

@@ -7,14 +7,12 @@ import json
 import os
 import pathlib
 
-from guest import init
+from guest import balance, init
 from guest.groups import TRACING, Group, drop_caches, mount_tracing, wait_until
 from guest.priorities import WORST, effective, prioritize
 
 OBJECTS = 3
 SYSFS = pathlib.Path("/sys/kernel/mm/mm_reclaim")
-
-
 EVENTS = f"{TRACING}/events/mm_reclaim"
 NAMES = ("mm_reclaim_install", "mm_reclaim_list", "mm_reclaim_walk")
 
@@ -38,20 +36,9 @@ def traced():
     return {name: [line for line in lines if f" {name}: " in line] for name in NAMES}
 
 
-def totals():
-    """What the kernel says of one moment: tables that wait for a grace period go meanwhile."""
-    for _ in range(20):
-        before = init.fields(init.STATS)
-        found = {"summary": init.read("/sys/kernel/debug/mm_reclaim/summary"),
-                 "vmstat": init.fields("/proc/vmstat"), "stats": init.fields(init.STATS)}
-        if found["stats"] == before:
-            return found
-    raise init.Failed("the totals of the maps change all the time")
-
-
-def has_all(stats):
-    """Whether small changes, which wait for others or a timer, have come to memory.stat."""
-    return init.fields(f"{init.CGROUPS}/memory.stat")["shrinker_maps"] == stats["bytes"]
+def said_by_kernel():
+    return {"summary": init.read(f"{init.DEBUGFS}/summary"),
+            "vmstat": init.fields("/proc/vmstat")}
 
 
 def work(arguments):
@@ -64,7 +51,10 @@ def work(arguments):
     # It counts as active until then, as it has just got its value.
     wait_until(lambda: effective(idle) == WORST, "an empty group stays active")
     found = {"traced": traced()}
-    wait_until(lambda: has_all(init.fields(init.STATS)), "memory.stat lacks maps")
+    # Small changes wait for others, or a timer, before they come to memory.stat.
+    wait_until(lambda: balance.unexplained_maps() == {"unexplained_maps": 0},
+               "memory.stat lacks maps")
+    said, stats = balance.of_one_moment(said_by_kernel)
     found |= {
         "objects": OBJECTS,
         "maps": json.loads(init.told_by("memcg_shrinker_maps.py", "--json")),
@@ -72,7 +62,8 @@ def work(arguments):
         "settings": json.loads(init.told_by("memcg_reclaim.py", "--json")),
         "shrinkers": init.told_by("memcg_shrinker.py").splitlines(),
         "sysfs": {path.name: path.read_text() for path in SYSFS.iterdir()},
-        **totals(),
+        "stats": stats,
+        **said,
     }
     init.umount("/sys/kernel/debug")
     return {**found, "without_debugfs": json.loads(

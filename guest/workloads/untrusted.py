@@ -12,12 +12,11 @@ import time
 
 from guest import init
 from guest.groups import MIB, Group, check, stat, wait, was_told
-from guest.init import CGROUPS, STATS
+from guest.init import CGROUPS, DEBUGFS, STATS
 
 CLONE_NEWNS = 0x20000
 MS_REC_PRIVATE = 0x4000 | 1 << 18
 MNT_DETACH = 2
-MAP = "/sys/kernel/debug/mm_reclaim/map"
 PLACE = "/tmp/untrusted"
 # Ids that share a unit.
 CLASS = 64
@@ -59,7 +58,7 @@ def root_bytes():
     """What the map of the root takes, which nobody pays for."""
     if not os.path.exists(STATS):
         return 0
-    with open(MAP, "r+", encoding="ascii") as file:
+    with open(f"{DEBUGFS}/map", "r+", encoding="ascii") as file:
         file.write(f"{os.stat(CGROUPS).st_ino}\n")
         file.flush()
         return sum(int(size) for size in re.findall(r" bytes=(\d+)", file.read()))
