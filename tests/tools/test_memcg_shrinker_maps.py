@@ -117,6 +117,11 @@ def test_without_debugfs(without_debugfs):
     assert "memcg_shrinker_bits" not in said(without_debugfs, "--no-objects", "--prometheus")
 
 
+def test_root_with_a_slash(without_debugfs):
+    groups, debugfs = without_debugfs
+    assert said((f"{groups}/", debugfs), "--no-objects") == said(without_debugfs, "--no-objects")
+
+
 def test_memory_stat_has_the_tables_too(without_debugfs):
     """So it says more than debugfs; of what is gone it says nothing."""
     debugfs = without_debugfs[1]

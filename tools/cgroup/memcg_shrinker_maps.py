@@ -31,14 +31,14 @@ FIELDS = {"objects": "Objects that shrinkers count",
 
 
 def cgroup_paths(root):
-    """The paths of all cgroups below root, by the number of their inode."""
+    """The paths of all cgroups below root, by the number of their inode; children first."""
     paths = {}
-    for path, _, _ in os.walk(root):
+    for path, _, _ in os.walk(os.path.abspath(root), topdown=False):
         try:
             inode = os.stat(path).st_ino
         except FileNotFoundError:
             continue
-        paths[inode] = text_path(path, root)
+        paths[inode] = path
     return paths
 
 
@@ -72,24 +72,24 @@ def add_maps(groups, debugfs):
                                     set(numbers(line["ids"])))
 
 
-def set_map_bytes(groups, root):
+def set_map_bytes(groups, paths):
     """Takes what memory.stat says, which has the sum of all below, too. Returns whether it says
     anything."""
-    own, found = {}, False
-    for path, children, _ in os.walk(root, topdown=False):
+    below, found = collections.Counter(), False
+    for inode, path in paths.items():
         try:
-            inode, total = os.stat(path).st_ino, 0
-            for words in lines(os.path.join(path, "memory.stat"), "it went away"):
-                if words[0] == "shrinker_maps":
-                    total, found = int(words[1]), True
-        except (Failed, FileNotFoundError):
+            stat = dict(lines(os.path.join(path, "memory.stat"), "it went away"))
+        except Failed:
             # The memory controller need not be on everywhere.
             continue
-        own[path] = total
-        below = sum(own.get(os.path.join(path, child), 0) for child in children)
+        if "shrinker_maps" not in stat:
+            continue
+        total, found = int(stat["shrinker_maps"]), True
+        below[os.path.dirname(path)] += total
         # Between two reads, some may have come or gone.
-        if found and (total > below or inode in groups):
-            groups.setdefault(inode, new_group())["map_bytes"] = max(total - below, 0)
+        own = max(total - below[path], 0)
+        if own or inode in groups:
+            groups.setdefault(inode, new_group())["map_bytes"] = own
     return found
 
 
@@ -126,18 +126,18 @@ def collect(args):
     root = args.cgroup_root or cgroup_root()
     if args.with_debugfs:
         add_maps(groups, args.debugfs)
-    if not set_map_bytes(groups, root) and not args.with_debugfs:
+    paths = cgroup_paths(root)
+    if not set_map_bytes(groups, paths) and not args.with_debugfs:
         raise Failed(f"no memory.stat in {root} has shrinker_maps: the kernel needs "
                      "CONFIG_MEMCG_SHRINKER_RUST, and cgroup v2 or debugfs")
     if args.objects:
         add_objects(groups, args.debugfs)
 
     # Shrinkers that know nothing of memory cgroups report under the root.
-    paths = cgroup_paths(root)
     result = []
     for inode, group in groups.items():
         group["cgroup"] = inode
-        group["path"] = paths.get(inode)
+        group["path"] = text_path(paths[inode], root) if inode in paths else None
         group["bits"] = len(group["shrinkers"])
         result.append(group)
     key = "map_bytes" if args.sort == "memory" or not args.objects else "objects"
