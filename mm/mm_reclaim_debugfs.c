@@ -66,6 +66,11 @@ static long mm_reclaim_table_bytes(const unsigned long *events)
 	return mm_reclaim_sum(events, SHRINKER_TABLE_BYTES_ALLOC, SHRINKER_TABLE_BYTES_FREE);
 }
 
+static long mm_reclaim_map_bytes(const unsigned long *events)
+{
+	return mm_reclaim_table_bytes(events) + mm_reclaim_unit_bytes(events);
+}
+
 /* For kfree(). */
 static unsigned long *mm_reclaim_events(void)
 {
@@ -98,8 +103,7 @@ static int mm_reclaim_stats_show(struct seq_file *m, void *v)
 			   mm_reclaim_sum(events, mm_reclaim_sums[i].event,
 					  mm_reclaim_sums[i].less));
 	if (COUNTS_EVENTS)
-		seq_printf(m, "bytes %ld\n",
-			   mm_reclaim_table_bytes(events) + mm_reclaim_unit_bytes(events));
+		seq_printf(m, "bytes %ld\n", mm_reclaim_map_bytes(events));
 	memcg_dying_show(m);
 	seq_printf(m, "memcgs_with_priority %d\n", memcg_nr_priorities());
 #ifdef CONFIG_MEMCG_V1
@@ -135,8 +139,7 @@ static int mm_reclaim_summary_show(struct seq_file *m, void *v)
 		   events[SHRINKER_ID_ALLOC]);
 	summary_line(m, "memcgs with a map",
 		     mm_reclaim_sum(events, SHRINKER_MAP_OPEN, SHRINKER_MAP_CLOSE),
-		     events[SHRINKER_MAP_OPEN],
-		     mm_reclaim_table_bytes(events) + mm_reclaim_unit_bytes(events));
+		     events[SHRINKER_MAP_OPEN], mm_reclaim_map_bytes(events));
 	summary_line(m, "- their tables",
 		     mm_reclaim_sum(events, SHRINKER_TABLE_ALLOC, SHRINKER_TABLE_FREE),
 		     events[SHRINKER_TABLE_ALLOC], mm_reclaim_table_bytes(events));
@@ -151,8 +154,8 @@ static int mm_reclaim_summary_show(struct seq_file *m, void *v)
 
 	dying = memcg_dying_count(root_mem_cgroup);
 	seq_printf(m, "\n%-28s %12ld\n", "removed and still referenced", dying.dying);
-	seq_printf(m, "%-28s %12ld %12lu %10ld KiB\n", "- gave statistics back", dying.drained,
-		   events[MEMCG_STATS_DRAIN], DIV_ROUND_UP(dying.drained_bytes, SZ_1K));
+	summary_line(m, "- gave statistics back", dying.drained, events[MEMCG_STATS_DRAIN],
+		     dying.drained_bytes);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(mm_reclaim_summary);
