@@ -162,6 +162,17 @@ scratch_tree() {
 	git -C "$1" read-tree pristine
 }
 
+# unpack_newest PACKAGE DIR [-s SUITE]: fails if Debian does not have it.
+unpack_newest() {
+	local package=$1 dir=$2 version
+
+	shift 2
+	version=$("$ROOT/scripts/debian" "$@" list "$package" | sed -n 1p)
+	[ -n "$version" ] || return 1
+	note "fetching $package $version"
+	"$ROOT/scripts/debian" "$@" unpack "$package" "$version" "$dir"
+}
+
 # The parts of "NAME <EMAIL>".
 ident_name() { echo "${1% <*}"; }
 ident_email() { local email=${1#*<}; echo "${email%>}"; }
