@@ -42,7 +42,7 @@ class Function:
     section: str
     start: int
     end: int = 0
-    # Pairs of an offset and a mnemonic.
+    # Pairs of an offset and an instruction, as the disassembler writes it.
     instructions: list = dataclasses.field(default_factory=list)
     # Lists of a kind and a target: a function of the same object, or a name.
     edges: list = dataclasses.field(default_factory=list)
@@ -100,7 +100,7 @@ class Object:
             else:
                 offset = int(match[1], 16)
                 function.end = offset + 1
-                function.instructions.append((offset, match[2]))
+                function.instructions.append((offset, f"{match[2]} {match[3]}".strip()))
                 branch = add_branch(function, match[2], match[3])
 
     def _label(self, name, section, start, last):

@@ -11,8 +11,15 @@ from tests.objcheck.functions import CALL, JUMP
 
 ENTRY = re.compile(r"(\S+?)\+([0-9a-f]+):type:(\S+) sp:(\S+) ")
 FROM_SP = re.compile(r"sp\+(\d+)$")
-# What fills the space to the next aligned place; control never gets there.
-PADDING = re.compile(r"nop|int3$|xchg|data16$")
+FROM_BP = re.compile(r"bp\+(\d+)$")
+PUSH = re.compile(r"pushq? ")
+MOVE_SP = re.compile(r"(add|sub)q? \$(-?0x[0-9a-f]+), ?%rsp$")
+# What gives back only, and what else may write to the stack pointer.
+GIVE_BACK = re.compile(r"popq? (?!%rsp)|leaveq?$|movq? %rbp, ?%rsp$")
+WRITE_SP = re.compile(r"(.*, ?|\w+ )%rsp$|enter")
+# What fills the space to the next aligned place, or marks a trampoline of a static call; control
+# never gets there.
+PADDING = re.compile(r"nop|int3$|ud1|xchg|data16")
 
 
 class Unwind:
@@ -33,9 +40,25 @@ class Unwind:
         return values[i] if i >= 0 else None
 
 
+def _growth(what):
+    """By how many bytes the instruction makes a frame larger; None if that is unknown."""
+    if PUSH.match(what):
+        return 8
+    if move := MOVE_SP.match(what):
+        by = int(move[2], 16)
+        # Some disassemblers write no sign, but 64 bits.
+        by -= (1 << 64) * (by >= 1 << 63)
+        return max(0, by if move[1] == "sub" else -by)
+    return 0 if GIVE_BACK.match(what) or not WRITE_SP.match(what) else None
+
+
 def frame(function, unwind):
-    """The largest number of bytes that it takes; and what makes it unknown."""
-    most = 0
+    """The largest number of bytes that it takes; and what makes it unknown.
+
+    Where the frame pointer is what unwinding goes by, all that is ever pushed
+    and reserved counts, as if nothing of it was given back.
+    """
+    most = grown = 0
     for offset, what in function.instructions:
         value = unwind.at(function.section, offset)
         if value is None:
@@ -44,9 +67,13 @@ def frame(function, unwind):
             return None, f"no unwind data at {function.section}+{offset:#x}"
         match = FROM_SP.match(value)
         if not match:
-            return None, (f"the stack pointer is {value} at {function.section}+"
-                          f"{offset:#x}, which depends on what runs")
-        most = max(most, int(match[1]))
+            grows = _growth(what)
+            match = FROM_BP.match(value)
+            if not match or grows is None:
+                return None, (f"the stack pointer is {value} at {function.section}+"
+                              f"{offset:#x}, which depends on what runs")
+            grown += grows
+        most = max(most, int(match[1]) + grown)
     return (most, None) if most else (None, "no instructions")
 
 
