@@ -409,12 +409,28 @@ mod install {
         );
     }
 
-    /// The first unit against a setter that may find it: everything in it is initialized then.
+    fn add_second_node() {
+        let node = Node::possible().nth(1).unwrap();
+
+        model::add_node(node.as_raw());
+        lifecycle::add_node(node).unwrap();
+    }
+
+    /// The first units against a setter that may find one: the table has its entries then.
     #[test]
     fn set_against_first_install() {
         explore(
-            Options::default(),
-            || Scene::new(&[1], 1),
+            Options {
+                nodes_change: true,
+                ..Options::default()
+            },
+            || {
+                let scene = Scene::new(&[1], 1);
+
+                // A unit on each of two nodes: a table of one unit has no vector to read too early.
+                add_second_node();
+                scene
+            },
             [
                 |scene| {
                     let (shrinker, id) = scene.shrinkers[0];
@@ -566,12 +582,7 @@ mod install {
             || Scene::new(&[], 0),
             [
                 |scene| lifecycle::install(scene.memcg(0), other(), GFP_KERNEL).unwrap(),
-                |_| {
-                    let node = Node::possible().nth(1).unwrap();
-
-                    model::add_node(node.as_raw());
-                    lifecycle::add_node(node).unwrap();
-                },
+                |_| add_second_node(),
             ],
             |scene| {
                 for node in Node::possible() {
