@@ -187,8 +187,8 @@ pub(crate) fn jiffies() -> usize {
     unsafe { (&raw const bindings::jiffies).read_volatile() }
 }
 
-/// What `/proc/vmstat` counts. Of what comes and goes, both are counted, so that their difference is
-/// what is there.
+/// What `/proc/vmstat` counts. Of what comes and goes, both are counted, so that their difference
+/// is what is there.
 #[derive(Clone, Copy)]
 #[repr(u32)]
 pub(crate) enum VmEvent {
