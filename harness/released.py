@@ -84,6 +84,7 @@ ONLY = {
     "scripts/help": (),
     "scripts/patches": (),
     "scripts/prometheus": (),
+    "scripts/steps": (),
     "tests/kunit/": TARGETS - BENCHES,
     "tests/mutants/": ("model", "mutants"),
     # Of mutants-debug alone.
