@@ -13,7 +13,7 @@ unexport MAKEFLAGS MFLAGS MAKEOVERRIDES VARIANT ARCH KERNELS CONFIGS PART
 	bench bench-scale bench-softlimit bench-untrusted bench-dying bench-priority bench-retain \
 	bench-containers bench-profile debug-kernel boots-kernels boots \
 	failinject retained torture mutants-debug sanitize selftests litmus model \
-	zombies stock-check tools-check lint series patches configs ncheck objcheck rustavailable \
+	zombies stock-check tools-check lint series patches configs bisect ncheck objcheck rustavailable \
 	doctor release clean distclean docs-figures rebase htmldocs rustdoc dashboard
 
 help: ## this list
@@ -139,6 +139,9 @@ series: tree ## write the mail-ready series to build/series
 
 patches: tree ## write one patch, the series and what to configure to build/patches; tries them
 	@scripts/patches
+
+bisect: deps tree ## build each commit of the series with the option on and off; run its suites
+	@tests/run bisect
 
 ncheck: tree ## show that MEMCG_SHRINKER_RUST=n changes no code
 	@tests/run ncheck

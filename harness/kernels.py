@@ -34,6 +34,7 @@ class Kernel:
     arch: tuple = ARCHS
     copied_from: tuple = FROM
     patch: str = ""
+    tree: str = ""
     untouched: bool = False
     looks: tuple = ()
     differs: str = ""
@@ -94,6 +95,8 @@ def wrong_with(kernel, names):
                 if other not in names)
     if kernel.patch and not (ROOT / "tests" / kernel.patch).is_file():
         yield f"there is no tests/{kernel.patch}"
+    if kernel.tree and (kernel.patch or kernel.untouched):
+        yield "its tree is made elsewhere"
     if kernel.patch and kernel.untouched:
         yield "a patch is for the tree of the series"
 
@@ -145,6 +148,7 @@ def shell(name, arch):
     yield f"PARTS=({shlex.join(kernel.parts)})"
     yield f"COPIED_FROM=({shlex.join(kernel.copied_from)})"
     yield f"PATCH={shlex.quote(kernel.patch)}"
+    yield f"OF_TREE={shlex.quote(kernel.tree)}"
     yield f"UNTOUCHED={'y' if kernel.untouched else ''}"
 
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """Judges a KUnit run from what the kernel printed, not from kunit.py's status.
 
-Usage: python3 -m harness.kunit_check ARCH STATUS KERNEL-LOG
+Usage: python3 -m harness.kunit_check ARCH STATUS KERNEL-LOG [TREE]
 
-The kernel's .config is beside its log, and says which suites must have run.
+The kernel's .config is beside its log, and says which suites must have run. TREE is the
+one that it was built from, if that is not build/linux.
 Reports as all checks do, see results.py.
 """
 
@@ -18,7 +19,7 @@ from harness import common, kunit_suites, results, splats
 SMP = re.compile(r'Brought up .*\b([2-9]|[1-9][0-9]+) CPUs')
 
 
-def complaints(log, config):
+def complaints(log, config, tree=None):
     """What is wrong with the run as a whole, one line each."""
     if 'KTAP version' not in log:
         yield 'the kernel printed no KTAP: it did not reach the tests'
@@ -28,7 +29,7 @@ def complaints(log, config):
     faults = kunit_suites.parsed(log).counts.errors
     if faults:
         yield f'its KTAP has {faults} faults, such as a suite that did not finish'
-    yield from kunit_suites.complaints(log, config)
+    yield from kunit_suites.complaints(log, config, tree)
     splat = splats.first(log)
     if splat:
         yield f'kernel: {splat}'
@@ -36,7 +37,7 @@ def complaints(log, config):
 
 def main():
     """Returns 0 if every case passed in a sound run."""
-    arch, status, log_path = sys.argv[1:]
+    arch, status, log_path, *trees = sys.argv[1:]
     found = results.Run(f'kunit-{arch}')
     log_path = pathlib.Path(log_path)
     log = ''
@@ -51,7 +52,7 @@ def main():
         else:
             found.check(name, kind if kind == results.FAILED else None)
     config = log_path.with_name('.config')
-    wrong = list(complaints(log, config))
+    wrong = list(complaints(log, config, *map(pathlib.Path, trees)))
     failed = [check.name for check in found.checks if check.verdict == results.FAILED]
     if not found.count(results.PASSED) and not failed:
         wrong.append('no test case ran')

@@ -13,10 +13,12 @@ import pathlib
 import re
 import sys
 
-from harness.common import BUILD, ROOT, BenchError
+from harness.common import BUILD, ROOT, BenchError, shown
 
 SUITES = ROOT / 'tests/kunit'
 CRATE = ROOT / 'rust/mm_reclaim'
+# In a tree of the kernel.
+PLACES = 'mm/tests/mm_reclaim', 'rust/mm_reclaim'
 # The kernel's own parser.
 PARSER = BUILD / 'linux/tools/testing/kunit'
 # Cases that may be skipped: what they say then, and the option without which they
@@ -63,21 +65,21 @@ def holds(attributes, enabled):
                                   for negated, name in CFG.findall(attributes))
 
 
-def of_c(enabled):
+def of_c(enabled, suites_in):
     """By suite, the cases of the C files that are built; without options all."""
     listed, built = set(), []
-    for condition, names in MAKE_LINE.findall(read(SUITES / 'Makefile')):
+    for condition, names in MAKE_LINE.findall(read(suites_in / 'Makefile')):
         files = [name.replace('.o', '.c') for name in names.split()]
         listed.update(files)
         if not condition or enabled is None or condition in enabled:
             built += files
-    forgotten = {path.name for path in SUITES.glob('*.c')} - listed
+    forgotten = {path.name for path in suites_in.glob('*.c')} - listed
     if forgotten:
         raise Unreadable(f'{", ".join(sorted(forgotten))} is not in '
                          'tests/kunit/Makefile')
     found = {}
     for name in built:
-        text = read(SUITES / name)
+        text = read(suites_in / name)
         if not C_SUITE.search(text):
             continue
         suites, cases = C_NAME.findall(text), C_CASE.findall(text)
@@ -87,13 +89,13 @@ def of_c(enabled):
     return found
 
 
-def of_rust(enabled):
+def of_rust(enabled, crate):
     """The same of the crate's own suites."""
-    left_out = {CRATE / f'tests/{name}.rs' for attributes, name
-                in MODULE.findall(read(CRATE / 'tests.rs'))
+    left_out = {crate / f'tests/{name}.rs' for attributes, name
+                in MODULE.findall(read(crate / 'tests.rs'))
                 if not holds(attributes, enabled)}
     found = {}
-    for path in sorted(CRATE.rglob('*.rs')):
+    for path in sorted(crate.rglob('*.rs')):
         text = read(path)
         suites = RUST_SUITE.findall(text)
         if not suites or path in left_out:
@@ -101,15 +103,15 @@ def of_rust(enabled):
         cases = [name for attributes, name in RUST_CASE.findall(text)
                  if holds(attributes, enabled)]
         if len(suites) != 1 or not cases:
-            raise Unreadable(f'{path.relative_to(ROOT)} has not one suite with '
-                             'cases')
+            raise Unreadable(f'{shown(path)} has not one suite with cases')
         found[suites[0]] = cases
     return found
 
 
-def everything(enabled=None):
-    """Of both."""
-    return {**of_c(enabled), **of_rust(enabled)}
+def everything(enabled=None, tree=None):
+    """Of both, in a tree of the kernel, or else of what is here."""
+    suites_in, crate = (tree / place for place in PLACES) if tree else (SUITES, CRATE)
+    return {**of_c(enabled, suites_in), **of_rust(enabled, crate)}
 
 
 def chosen(suites, globs):
@@ -123,15 +125,15 @@ def chosen(suites, globs):
     return {suite: cases for suite, cases in found.items() if cases}
 
 
-def expected(log, config):
-    """By suite, the cases that a kernel with this .config must run. Its log says
-    whether it was told to run fewer of them."""
+def expected(log, config, tree=None):
+    """By suite, the cases that a kernel with this .config, of that tree, must run. Its log
+    says whether it was told to run fewer of them."""
     enabled = options(config)
     if 'CONFIG_MEMCG_SHRINKER_RUST_KUNIT_TEST' not in enabled:
         raise Unreadable(f'{config} has no suites')
     match = FILTER.search(log)
     globs = match[1].strip('"') if match else '*'
-    found = chosen(everything(enabled), globs)
+    found = chosen(everything(enabled, tree), globs)
     if not found:
         raise Unreadable(f'no suite is called {globs}')
     return found
@@ -192,9 +194,9 @@ def missing(console, wanted, enabled):
                        'does not name it')
 
 
-def complaints(log, config):
-    """The same for a kernel's whole log and its .config."""
+def complaints(log, config, tree=None):
+    """The same for a kernel's whole log, its .config and its tree."""
     try:
-        yield from missing(log, expected(log, config), options(config))
+        yield from missing(log, expected(log, config, tree), options(config))
     except (Unreadable, OSError) as error:
         yield f'what must have run is not known: {error}'

@@ -22,7 +22,8 @@ TARGETS = {step.target for step in tiers.RELEASE}
 GUESTS = {step.target for step in tiers.RELEASE if step.guests or step.alone} - {
     "kunit", "stock-check"}
 # Patches to the kernel's own documents: no code comes of them.
-TEXTS = sorted((ROOT / "patches").glob("*-Documentation-*.patch"))
+TEXTS = [path for kind in ("Documentation", "MAINTAINERS")
+         for path in sorted((ROOT / "patches").glob(f"*-{kind}-*.patch"))]
 # Of retained page cache, each a step's own.
 CHECKS = sorted((ROOT / "guest/retained").glob("check_*.py"))
 # What neither builds the crate nor reads its source.
@@ -32,6 +33,8 @@ BENCHES = {target for target in TARGETS if target.startswith("bench")}
 # What some steps alone depend on, by how paths begin, where owned() does not tell.
 ONLY = {
     **{f"patches/{path.name}": ("htmldocs",) for path in TEXTS},
+    "patches/cover-letter.msg": (),
+    "patches/steps/": ("bisect",),
     "patches/stock/": ("stock-check",),
     "Documentation/": ("htmldocs", "zombies"),
     "bench/": GUESTS,
@@ -41,6 +44,7 @@ ONLY = {
     "bench/retain.py": ("bench-retain", "boots", "retained", "sanitize"),
     "bench/scale.py": ("bench-scale", "boots"),
     "bench/softlimit.py": ("bench-softlimit", "boots"),
+    "configs/bisect.config": ("bisect",),
     "configs/ext4.config": ("boots", "retained", "mutants-debug"),
     "configs/selftests.config": ("selftests",),
     "configs/stock-kunit.config": ("stock-check",),

@@ -88,6 +88,7 @@ RELEASE = (
     Step("ncheck"),
     Step("objcheck"),
     Step("configs"),
+    Step("bisect"),
 
     guests("suites"),
     guests("kunit", "ARCH=x86_64"),
