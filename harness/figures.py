@@ -9,6 +9,9 @@ A Markdown file has, between two markers, what is written here:
     <!-- figures: quoted gains -->         rows of several tables, by quoted.toml
     <!-- /figures -->
 
+A line "figures: quoted gains" of patches/cover-letter.msg stands for the same rows as plain
+text; --letter prints it with them.
+
 A JSON file has one run of a bench: revision, date, machine, rounds, the command that
 measures it again, tables, and plots. A cell is a number, or median, least and most, or
 null, or text. --from takes a run out of build/bench/*.json, before, into the file of the
@@ -39,6 +42,9 @@ FIGURES = DOCS / "figures"
 QUOTED = FIGURES / "quoted.toml"
 README = ROOT / "README.md"
 README_LINES = 150
+LETTER = ROOT / "patches" / "cover-letter.msg"
+LETTER_WIDTH = 72
+QUOTE = "figures: quoted "
 # What the series is made for, and what says so to readers.
 BASE = (ROOT / "patches" / "base").read_text(encoding="ascii").strip()
 SAYS_BASE = (README, DOCS / "use.md")
@@ -212,6 +218,32 @@ def quoted(name, spec, runs):
     return markdown([table["title"], *table["heads"], "command, revision"], rows).splitlines()
 
 
+def letter(path, runs, spec):
+    """The lines of the cover letter, with the rows of tables that it quotes."""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.startswith(QUOTE):
+            name = line.removeprefix(QUOTE)
+            expect("rows" in spec.get(name, ()), f"quoted.toml has no rows {name!r}")
+            table = spec[name]
+            yield from text_table([table["title"], *table["heads"]], [
+                list(quoted_row(row, table["columns"], runs))[:-1] for row in table["rows"]])
+        else:
+            expect(not line.startswith("figures:"), f"{shown_path(path)}: what is {line!r}?")
+            yield line
+
+
+def text_table(heads, rows):
+    """As mails have them: the least and most of ratios stand in docs/."""
+    rows = [[row[0], *(cell.partition(" (")[0] for cell in row[1:])] for row in rows]
+    widths = [max(map(len, column)) for column in list(zip(heads, *rows, strict=True))[1:]]
+    left = LETTER_WIDTH - sum(widths) - 2 * len(widths)
+    for name, *cells in (heads, *rows):
+        *above, last = textwrap.wrap(name, left - 2, subsequent_indent="  ") or [""]
+        yield from above
+        yield last.ljust(left) + "".join(f"  {cell:>{width}}" for cell, width in
+                                         zip(cells, widths, strict=True))
+
+
 def map_cost(rows):
     """What the maps cost by the formula; bytes and not slabs."""
     def cost(memcgs, ids, nodes):
@@ -319,6 +351,7 @@ def run_all():
     parser.add_argument("--from", metavar="FILE", dest="source", type=pathlib.Path,
                         help="take the results of this run")
     parser.add_argument("--as", metavar="NAME", dest="name", help="to docs/figures/NAME.json")
+    parser.add_argument("--letter", action="store_true", help="print the cover letter; no more")
     options = parser.parse_args()
     check = options.check
     if check and options.source:
@@ -329,6 +362,11 @@ def run_all():
         take(options.source, options.name, runs)
         runs = load_all()
     spec = tomllib.loads(QUOTED.read_text(encoding="utf-8"))
+    # Also where it is not asked for: what it quotes has to be there.
+    text_of_letter = "\n".join(letter(LETTER, runs, spec))
+    if options.letter:
+        print(text_of_letter)
+        return 0
     files = [*sorted(ROOT.glob("*.md")), *sorted(DOCS.glob("*.md"))]
     wrong, seen = [], set()
     for path in files:

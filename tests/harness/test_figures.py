@@ -67,3 +67,22 @@ def test_times_of_ci(tmp_path, monkeypatch):
     assert "| lint |     1.5 |" in "".join(figures.load_all()["times"].lines("steps"))
     tier.write_times(times, [step], {step: tier.Outcome(7, 1, 90, 60)}, False)
     assert not times.exists()
+
+
+def test_letter(run, tmp_path):
+    """Tables of the cover letter are those of docs/, as plain text."""
+    figures.take(run(), "name", {})
+    spec = {"gains": {"title": "what", "heads": ["C", "C / Rust"],
+                      "columns": ["stock", "stock / rust"], "rows": [
+                          {"label": "a long name " * 6, "from": "name one",
+                           "row": TABLE["rows"][0][0]}]}}
+    path = tmp_path / "letter"
+    path.write_text("Subject\n\nfigures: quoted gains\nEnd\n")
+    lines = list(figures.letter(path, figures.load_all(), spec))
+    assert lines[:2] == ["Subject", ""] and lines[-1] == "End"
+    assert lines[2].split() == ["what", "C", "C", "/", "Rust"]
+    assert lines[-2].split()[-3:] == ["12.5", "ms", "-"]
+    assert all(len(line) <= figures.LETTER_WIDTH for line in lines)
+    path.write_text("figures: quoted losses\n")
+    with pytest.raises(BenchError):
+        list(figures.letter(path, figures.load_all(), spec))
