@@ -123,6 +123,19 @@ load_toolchain() {
 	MAKEVARS+=(LOCALVERSION=)
 }
 
+# toolchain_used: what MAKEVARS has, and the versions of the compilers that it names.
+toolchain_used() {
+	local var
+
+	printf '%s\n' "${MAKEVARS[@]}"
+	for var in "${MAKEVARS[@]}"; do
+		case $var in
+		LLVM=*)	"clang${var#*=}" --version ;;
+		RUSTC=*|BINDGEN=*) "${var#*=}" --version ;;
+		esac
+	done
+}
+
 kernel_version() {
 	awk '$2 == "=" && /^(VERSION|PATCHLEVEL|SUBLEVEL) / { v = v sep $3; sep = "." }
 	     /^EXTRAVERSION =/ { print v $3; exit }' "$1/Makefile"
@@ -172,6 +185,10 @@ unpack_newest() {
 	note "fetching $package $version"
 	"$ROOT/scripts/debian" "$@" unpack "$package" "$version" "$dir"
 }
+
+# git_apply DIR [ARGUMENT...]: in a tree that is not one of git's; else git apply would pass over
+# what is below the repository that it is in.
+git_apply() { (cd "$1" && GIT_CEILING_DIRECTORIES=$BUILD git apply "${@:2}"); }
 
 # The parts of "NAME <EMAIL>".
 ident_name() { echo "${1% <*}"; }
