@@ -15,12 +15,12 @@ FRESH = os.environ.get("FRESH", "") not in ("", "0")
 
 class Kept:
     """A dictionary in a file, of this code and what else `key` says; of other code it
-    is empty."""
+    is empty. Without `of_code` its names say what its values hold for."""
 
-    def __init__(self, path, *key, fresh=FRESH):
+    def __init__(self, path, *key, fresh=FRESH, of_code=True):
         self.path = path
         self.key = hashlib.sha256("\n".join(
-            (revision.code(), *map(str, key))).encode()).hexdigest()
+            (revision.code() if of_code else "", *map(str, key))).encode()).hexdigest()
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError):

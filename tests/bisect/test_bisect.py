@@ -8,21 +8,18 @@ where that is. FRESH=1 starts anew.
 """
 
 import hashlib
-import json
 import os
 import re
-import shlex
 import shutil
 
 import pytest
 
 from harness import tools
-from harness.common import BUILD, ROOT, BenchError, shown, write_json
-from harness.kept import FRESH
+from harness.common import BUILD, ROOT, BenchError
+from harness.kept import Kept
 
 SERIES = BUILD / "linux"
 TREE = BUILD / "linux-bisect"
-KEPT = BUILD / "bisect.json"
 # Of these nothing is built.
 TEXT = re.compile(r"Documentation/|MAINTAINERS$|tools/(cgroup|testing)/")
 KCONFIG = "rust/mm_reclaim/Kconfig"
@@ -33,12 +30,15 @@ SOURCES = ("configs/um.config", "configs/bisect.config", "configs/kunit.config",
            "configs/rust.config", "configs/stock.config", "scripts/kernel", "scripts/kunit",
            "scripts/lib.sh", "harness/kernels.toml", "harness/kunit_check.py",
            "harness/kunit_suites.py", "harness/splats.py", "tests/bisect/test_bisect.py")
-# As for other builds.
-NO_WARNINGS = '. "$0/scripts/lib.sh" && no_warnings "$1"'
 
 
-def git(*arguments, folder=SERIES):
-    return tools.run(["git", "-C", folder, *arguments], f"git in {shown(folder)}")
+def lib(call, *arguments):
+    """The command that calls functions of scripts/lib.sh."""
+    return ["bash", "-c", f'. "$0/scripts/lib.sh"; {call}', ROOT, *arguments]
+
+
+def git(*arguments):
+    return tools.run(["git", "-C", SERIES, *arguments], "git in build/linux")
 
 
 def cases(_options):
@@ -54,39 +54,20 @@ def cases(_options):
 
 @pytest.fixture(scope="module")
 def kept():
-    try:
-        return {} if FRESH else json.loads(KEPT.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
+    return Kept(BUILD / "bisect.json", of_code=False)
 
 
 @pytest.fixture(scope="module")
 def common():
     """What the results of all commits depend on: our files, and the compilers."""
-    variables = dict(word.split("=", 1) for word in shlex.split(
-        tools.run([ROOT / "scripts/toolchain"], "the toolchain")))
-    programs = (f"clang{variables['LLVM']}", variables["RUSTC"], variables["BINDGEN"])
     return "".join([*((ROOT / path).read_text(encoding="utf-8") for path in SOURCES),
-                    *(tools.run([program, "--version"], program) for program in programs)])
+                    tools.run(lib("load_toolchain; toolchain_used"), "the toolchain")])
 
 
 def forms(commit):
     """How a commit is built."""
     offered = KCONFIG in git("show", f"{commit}:mm/Kconfig")
     return (OFF, PLAIN, SUITES) if offered else (OFF,)
-
-
-def check_out(commit):
-    """Only files that differ are written, so that make builds what depends on these."""
-    if (TREE / ".git").exists():
-        if tools.status(["git", "-C", TREE, "diff", "--quiet", "HEAD"]) == 1:
-            raise BenchError(f"{shown(TREE)} was edited by hand: remove it, or what was changed")
-        if not tools.status(["git", "-C", TREE, "checkout", "-q", "--detach", commit]):
-            return
-    # It is none of the present repository.
-    shutil.rmtree(TREE, ignore_errors=True)
-    git("worktree", "prune")
-    git("worktree", "add", "-q", "--detach", TREE, commit)
 
 
 def build(form):
@@ -98,7 +79,7 @@ def build(form):
     if tools.status([ROOT / "scripts/kernel", form, "um"]):
         raise BenchError(f"{form} does not build, see above")
     log = BUILD / f"log/kernel-um-{form}.log"
-    if tools.status(["bash", "-c", NO_WARNINGS, ROOT, log]):
+    if tools.status(lib('no_warnings "$1"', log)):
         raise BenchError(f"{form}: a compiler warns, see above")
     unseen.unlink()
 
@@ -117,13 +98,13 @@ def test_commit(case, step, kept, common):
     print(flush=True)
     for form in forms(case):
         key = hashlib.sha256(f"{tree}{form}{common}".encode()).hexdigest()
-        if key in kept:
+        if kept.get(key):
             continue
-        check_out(case)
+        tools.run([ROOT / "scripts/patched_tree", TREE.name.removeprefix("linux-"), case],
+                  "build/linux-bisect")
         build(form)
         if form == SUITES:
             run_suites()
-        kept[key] = True
-        write_json(KEPT, kept)
+        kept.keep(key, True)
         done.append(SAID[form])
     step.said = f"builds {', '.join(done)}" if done else "passed before"
