@@ -208,25 +208,28 @@ def quoted_row(row, columns, runs):
     yield f"`{run.command}`, {run.revision}"
 
 
-def quoted(name, spec, runs):
-    """Rows of several runs, by quoted.toml."""
-    expect(name in spec, f"quoted.toml has no table {name!r}")
+def quoted_table(name, spec, runs):
+    """Heads and rows of several runs, by quoted.toml."""
+    expect("rows" in spec.get(name, ()), f"quoted.toml has no rows {name!r}")
     table = spec[name]
-    if "maps" in table:
-        return list(map_cost(table["maps"]))
-    rows = [list(quoted_row(row, table["columns"], runs)) for row in table["rows"]]
-    return markdown([table["title"], *table["heads"], "command, revision"], rows).splitlines()
+    return [table["title"], *table["heads"], "command, revision"], [
+        list(quoted_row(row, table["columns"], runs)) for row in table["rows"]]
+
+
+def quoted(name, spec, runs):
+    """The same as it is shown, or what is computed for it."""
+    if "maps" in spec.get(name, ()):
+        return list(map_cost(spec[name]["maps"]))
+    return markdown(*quoted_table(name, spec, runs)).splitlines()
 
 
 def letter(path, runs, spec):
     """The lines of the cover letter, with the rows of tables that it quotes."""
     for line in path.read_text(encoding="utf-8").splitlines():
         if line.startswith(QUOTE):
-            name = line.removeprefix(QUOTE)
-            expect("rows" in spec.get(name, ()), f"quoted.toml has no rows {name!r}")
-            table = spec[name]
-            yield from text_table([table["title"], *table["heads"]], [
-                list(quoted_row(row, table["columns"], runs))[:-1] for row in table["rows"]])
+            heads, rows = quoted_table(line.removeprefix(QUOTE), spec, runs)
+            # A mail has no room for commands.
+            yield from text_table(heads[:-1], [row[:-1] for row in rows])
         else:
             expect(not line.startswith("figures:"), f"{shown_path(path)}: what is {line!r}?")
             yield line
