@@ -7,14 +7,18 @@ import subprocess
 import pytest
 
 from harness.common import ROOT
+from tests.harness.repository import commit, git, write
 
 BEFORE = "first\nsecond\nthird\n"
 WHOLE = BEFORE + "later\n"
-STEP = """\
+# Of a step: its own file, and where it adds a line.
+HEAD = """\
 mm/late.c
 ---
 --- a/mm/new.c
 +++ b/mm/new.c
+"""
+STEP = HEAD + """\
 @@ -1,3 +1,4 @@
  first
  second
@@ -22,11 +26,7 @@ mm/late.c
 +later
 """
 # It is taken away where it is, and comes back near line 9, if that looks alike.
-FAR = """\
-mm/late.c
----
---- a/mm/new.c
-+++ b/mm/new.c
+FAR = HEAD + """\
 @@ -9,2 +9,3 @@
  a
 +later
@@ -54,30 +54,17 @@ FILES = {
     "patches/steps/late.diff": STEP, "mm/new.c": WHOLE, "mm/late.c": SCRIPT}
 
 
-def git(folder, *arguments):
-    return subprocess.run(
-        ["git", "-C", folder, "-c", "user.name=a", "-c", "user.email=b", *arguments],
-        check=True, capture_output=True, text=True).stdout
-
-
-def write(folder, files):
-    for name, text in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8")
-
-
 @pytest.fixture(name="folder")
 def repository(tmp_path):
     """With a kernel of one file, and a series of three commits."""
     write(tmp_path, {**FILES, ".gitignore": "build\n", "build/linux/mm/old.c": "old\n"})
     (tmp_path / "mm/late.c").chmod(0o755)
+    (tmp_path / "scripts").mkdir()
     for name in ("assemble", "lib.sh", "newfiles"):
-        (tmp_path / "scripts").mkdir(exist_ok=True)
         shutil.copy(ROOT / "scripts" / name, tmp_path / "scripts")
     for tree in (tmp_path / "build/linux", tmp_path):
         git(tree, "init", "-q")
-        git(tree, "add", "-A")
-        git(tree, "commit", "-qm", "a")
+        commit(tree)
     git(tmp_path / "build/linux", "tag", "pristine")
     return tmp_path
 

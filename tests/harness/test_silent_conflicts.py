@@ -6,7 +6,7 @@ import importlib.util
 import pytest
 
 from harness.common import ROOT
-from harness.revision import git
+from tests.harness import repository
 
 SCRIPT = ROOT / "scripts/silent_conflicts.py"
 BASE = '''/* Which one is next */
@@ -40,11 +40,6 @@ CASES = {
 }
 
 
-# Of commits, on a machine where nobody has said who he is.
-WHO = {f"GIT_{role}_{what}": "test" for role in ("AUTHOR", "COMMITTER")
-       for what in ("NAME", "EMAIL")}
-
-
 @pytest.fixture(name="script")
 def loaded(monkeypatch):
     spec = importlib.util.spec_from_file_location("silent_conflicts", SCRIPT)
@@ -56,19 +51,16 @@ def loaded(monkeypatch):
 
 def commit(folder, name, text):
     """On a branch of its own, beside those that are there."""
-    git("checkout", "-q", "--orphan", name, folder=folder)
-    path = folder / "mm/shrinker.c"
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(text, encoding="utf-8")
-    git("add", "-A", folder=folder)
-    git("commit", "-q", "-m", name, folder=folder, **WHO)
+    repository.git(folder, "checkout", "-q", "--orphan", name)
+    repository.write(folder, {"mm/shrinker.c": text})
+    repository.commit(folder, name)
 
 
 @pytest.fixture(name="listed")
 def run(script, tmp_path, capsys, monkeypatch):
     """What the script prints of a kernel: the lines of its lists, and their number as it says."""
     def of_kernel(new, series=SERIES):
-        git("init", "-q", folder=tmp_path)
+        repository.git(tmp_path, "init", "-q")
         for name, text in (("base", BASE), ("new", new), ("series", series)):
             commit(tmp_path, name, text)
         monkeypatch.setattr("sys.argv", [SCRIPT.name, str(tmp_path), "base", "new", "series"])

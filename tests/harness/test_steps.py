@@ -7,16 +7,12 @@ import subprocess
 import pytest
 
 from harness.common import ROOT
+from tests.harness.repository import commit, git, write
 
 LINES = "first\nsecond\nthird\nfourth\nfifth\nsixth\nseventh\n"
 WITH_ONE = LINES.replace("second\n", "second\none\n")
 WITH_BOTH = WITH_ONE.replace("sixth\n", "sixth\ntwo\n")
 SERIES = "x.patch steps/one.diff\n# steps/none.diff\ny.patch steps/two.diff\n"
-
-
-def git(folder, *arguments):
-    subprocess.run(["git", "-C", folder, "-c", "user.name=a", "-c", "user.email=b", *arguments],
-                   check=True, capture_output=True)
 
 
 def run(folder):
@@ -40,24 +36,17 @@ def without(folder, text, *names):
 @pytest.fixture(name="folder")
 def repository(tmp_path):
     """One file in which two steps have a line each."""
-    for name in ("scripts", "patches/steps", "build/steps/one/mm", "build/steps/two/mm"):
-        (tmp_path / name).mkdir(parents=True)
+    write(tmp_path, {
+        ".gitignore": "build\ntree\n", "patches/series": SERIES, "a.c": WITH_BOTH,
+        "scripts/newfiles": "#!/bin/sh\nprintf 'mm/a.c\\ta.c\\n'\n",
+        "patches/steps/one.diff": "mm/one.c\n---\n", "build/steps/one/mm/a.c": LINES,
+        "patches/steps/two.diff": "mm/two.c\n---\n", "build/steps/two/mm/a.c": WITH_ONE})
+    (tmp_path / "scripts/newfiles").chmod(0o755)
     shutil.copy(ROOT / "scripts/steps", tmp_path / "scripts")
-    newfiles = tmp_path / "scripts/newfiles"
-    newfiles.write_text("#!/bin/sh\nprintf 'mm/a.c\\ta.c\\n'\n", encoding="utf-8")
-    newfiles.chmod(0o755)
-    (tmp_path / ".gitignore").write_text("build\ntree\n", encoding="utf-8")
-    (tmp_path / "patches/series").write_text(SERIES, encoding="utf-8")
-    (tmp_path / "a.c").write_text(WITH_BOTH, encoding="utf-8")
-    for name, before in (("one", LINES), ("two", WITH_ONE)):
-        (tmp_path / f"patches/steps/{name}.diff").write_text(f"mm/{name}.c\n---\n",
-                                                             encoding="utf-8")
-        (tmp_path / f"build/steps/{name}/mm/a.c").write_text(before, encoding="utf-8")
     git(tmp_path, "init", "-q")
     assert run(tmp_path).returncode == 0
     shutil.rmtree(tmp_path / "build")
-    git(tmp_path, "add", "-A")
-    git(tmp_path, "commit", "-qm", "a")
+    commit(tmp_path)
     return tmp_path
 
 
