@@ -209,6 +209,11 @@ def check_evidence(entry):
                          "kernel, date and report, or the argument without one")
 
 
+def has_no_part(entry, name):
+    """Whether the entry says why what the series changes in a function is none of its race."""
+    return "series" in entry and name in entry["functions"] and name in patched()
+
+
 def check(entry):
     missing = {"field", "functions", "lines", "why", "stock"} - set(entry)
     if missing:
@@ -219,7 +224,7 @@ def check(entry):
                          "function and line for each access, of which there are one "
                          "or two")
     for name in entry["functions"]:
-        if is_ours(name):
+        if is_ours(name) and not has_no_part(entry, name):
             raise BenchError(f"{shown(KNOWN)} lists {name}, which is ours or "
                              "changed by the series: fix the race instead")
     check_lines(entry)
@@ -253,14 +258,15 @@ def is_stock(kernel):
 def is_known(report, kernel, entries=None):
     if is_stock(kernel):
         return True
-    listed = known() if entries is None else entries
-    if any(map(is_ours, report.functions)):
-        return False
     chains = report.chains(kernel)
-    if any(is_ours(place.function) for places in chains for place in places):
+    names = [base(name) for name, _ in report.tops]
+    entry = (known() if entries is None else entries).get(
+        key_of(names, [places[0].line for places in chains]))
+    if entry is None:
         return False
-    return key_of([base(name) for name, _ in report.tops],
-                  [places[0].line for places in chains]) in listed
+    inlined = [place.function for places in chains for place in places]
+    return not any(is_ours(name) and not has_no_part(entry, name)
+                   for name in (*report.functions, *inlined))
 
 
 def explained(report, kernel):
