@@ -302,7 +302,7 @@ SCENARIOS = named((
     Scenario(
         "start", "Starting containers on many nodes",
         "Each container is a group, mounts made from inside it, and a file in "
-        "each; the kernel has 16 possible nodes.",
+        "each; on machines with 16 and 32 nodes.",
         {"start": ("all of it", "ms", median("start", ms)),
          "create": ("- create the groups", "ms", median("create", ms)),
          "mount_calls": ("- mount(2)", "ms", median("mount_calls", ms)),

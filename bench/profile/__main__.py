@@ -8,7 +8,7 @@ by a tenth, hardly change these counts.
 
 import argparse
 
-from bench.profile import counting, report, workloads
+from bench.profile import counting, report, start, workloads
 from harness import arms, measuring, python_guest, qemu, results, selection, session
 from harness.common import LOGS, QUICK, BenchError, main, shown
 from harness.kernels import KERNELS
@@ -16,7 +16,9 @@ from harness.report import text as report_text
 from harness.scenario_bench import TWIN
 from harness.symbols import Symbols
 
-KNOWN = ("stock", TWIN, "rust", "inline")
+KNOWN = ("stock", TWIN, "rust", "inline", start.FLOOR)
+# Not each machine has a rustc for the one, and the other is for one question.
+IF_BUILT = ("inline", start.FLOOR)
 # What the goals are about.
 COMPARED = ("stock", "rust")
 # Any number: one of four CPUs would measure it for longer than all that is counted takes.
@@ -26,14 +28,13 @@ ROUNDS = (3, 1)
 
 
 def parse_options():
-    # Not every machine has a rustc for it. Instructions need no second run of stock; what
-    # misses are worth does.
+    # Instructions need no second run of stock; what misses are worth does.
     default = [name for name in KNOWN if not (
-        QUICK if name == TWIN else name == "inline" and not KERNELS[name].image.is_file())]
+        QUICK if name == TWIN else name in IF_BUILT and not KERNELS[name].image.is_file())]
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--arms", default=",".join(default),
-                        help="default: %(default)s; inline, too, once 'make "
-                             "kernel VARIANT=inline' built it")
+                        help="default: %(default)s; inline and floor, too, once 'make "
+                             "kernel VARIANT=...' built them")
     parser.add_argument("--caches", action=argparse.BooleanOptionalAction, default=True,
                         help="without, only instructions are counted, which is faster")
     parser.add_argument("--rounds", type=int, default=ROUNDS[QUICK],
@@ -67,7 +68,8 @@ def count(workload, arm, plugin, initrd, name, caches):
                  *(text.format(groups=groups) for text in workload.arguments),
                  workload.scenario)
     # Most of the time is that of the caches.
-    result = arms.boot(arm, machine, initrd, groups, f"profile-{name}", arguments, KERNEL,
+    result = arms.boot(arm, machine, initrd, groups, f"profile-{name}", arguments,
+                       (*KERNEL, *workload.kernel),
                        timeout=(workload.timeout + groups // 20) * (4 if caches else 1))
     found = counting.read(out, symbols, workload.operations)
     why = counting.check(workload, result, found)
@@ -94,6 +96,8 @@ def plan(options):
             caches = options.caches and workload.caches
             for arm in session.rotated(options.arms, number + turn - 1):
                 if workload.ours and arm.kernel.implementation == "c":
+                    continue
+                if arm.name == start.FLOOR and workload not in workloads.START.values():
                     continue
                 if caches or (number == 1 and arm.name != TWIN):
                     yield number, arm, workload, caches

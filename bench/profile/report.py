@@ -2,7 +2,7 @@
 """Turns the counts of `make bench-profile` into profile.json and tables."""
 
 from bench.containers import BUSY_SHARE, IDLE_SHARE, READS
-from bench.profile import misses
+from bench.profile import misses, start
 from bench.profile.rounds import Rounds
 from bench.profile.workloads import (
     CONTAINERS, FILES, ICOUNT, MEMORY, OPERATIONS, SIBLINGS, UNCHARGE)
@@ -203,7 +203,11 @@ def build(results, machine):
     rounds = Rounds(results)
     # What two guests with stock differ by is for goals alone.
     profiles = {arm: rounds.median(arm) for arm in rounds.by_arm if arm != TWIN}
-    measured = next(iter(profiles.values()))
+    starting = start.start_table(profiles, number)
+    goals = list(start.goals(profiles))
+    # In all that follows it does nothing.
+    profiles.pop(start.FLOOR, None)
+    measured = next(iter(profiles.values()), {})
     titles = {operation.name: operation.title for operation in OPERATIONS
               if operation.title and operation.name in measured}
     summary = {name: {arm: totals(profile[name]["functions"])
@@ -213,7 +217,7 @@ def build(results, machine):
                          for key in ("counted", "sections", "longest")}
                    for arm, profile in profiles.items() if iterate in measured}
     missed = misses.counted(measured, titles)
-    goals = [*instruction_goals(titles, rounds),
+    goals += [*instruction_goals(titles, rounds),
              *([section_goal(sections_of.get("rust"))] if sections_of else ()),
              *retained_goals(profiles.get("rust", {})),
              *reclaimed_goals(profiles),
@@ -232,6 +236,7 @@ def build(results, machine):
                 "shared": misses.shared_table(titles, profiles, missed)}),
             ("empty groups are passed over", SECTIONS,
              {"siblings": section_table(sections_of)}),
+            ("containers on many nodes", start.NOTES, {"start": starting}),
             ("page cache that outlives limits", RETAINED, {"retained": retained_table(profiles)}),
             ("reclaim beside containers", RECLAIMED, {"reclaimed": reclaimed_table(profiles)}),
             *((title.removeprefix("- of it "), "", function_tables(profiles, name))

@@ -36,6 +36,7 @@ class Workload:
     memory: Callable = lambda n: 1024  # in MiB, for so many groups
     cpus: int = 1
     nodes: int = 1
+    kernel: tuple = ()      # parameters of its own
     icount: int | None = None  # see qemu.Machine
     caches: bool = True  # whether it is about what these miss, too
     # A program of guest/workloads/, if it is none of the selftest's scenarios, with its disks.
@@ -137,8 +138,8 @@ TURNOVER = Workload("turnover", (
     Operation("first", "the first object that a group ever has: open(2) of the "
               "cgroup.procs to go to", "__x64_sys_openat", "around 2 0 0"),
     Operation("lists", "- of it the lists and their units: "
-              "__memcg_list_lru_alloc()", "__memcg_list_lru_alloc",
-              "inside 1 0 0"),
+              "__memcg_list_lru_alloc_node()",
+              "__memcg_list_lru_alloc_node __memcg_list_lru_alloc", "inside 1 0 0"),
     Operation("join", "a process joins a group: cgroup_procs_write()",
               "cgroup_procs_write", "any 0 0 0"),
     Operation("detach", "a tmpfs is unmounted with MNT_DETACH: umount2(2)",
@@ -254,9 +255,30 @@ def containers_of(lru, state, reads):
 
 CONTAINERS = tuple(containers_of(lru, state, reads) for lru, _ in LRUS
                    for state in STATES for reads in containers.READS)
+# Containers that start on a machine with many nodes: a group, and ten mounts and a file in each of
+# them, made from inside it. These are the system calls that this takes.
+START_CALLS = ("mkdir", "openat", "write", "close", "mount")
+START_MOUNTS = 10
+
+
+def start_on(nodes):
+    name = f"start-{nodes}"
+    operations = {call: f"{name}-{call}" for call in START_CALLS}
+    return Workload("start", tuple(
+        Operation(operation, "", f"__x64_sys_{call}", "any 0 0 0")
+        for call, operation in operations.items()),
+        # The guest itself needs some file systems.
+        lambda result: {operations["mount"]: (result["n"] * START_MOUNTS,
+                                              result["n"] * START_MOUNTS + 10)},
+        times=lambda result, found: dict.fromkeys(found, result["n"] * START_MOUNTS),
+        groups=(1000, 50), memory=lambda n: 2048 + n * nodes // 3,
+        kernel=(f"numa=fake={nodes}",), caches=False, timeout=900, name=name)
+
+
+START = {nodes: start_on(nodes) for nodes in (16, 32)}
 # What passing over one takes, at the least.
 LEAST_FOR_SIBLING = 10
 COMPARED = (HOT, OBJECTS, TURNOVER, LIFE, FILES)
-WORKLOADS = (*COMPARED, SIBLINGS, *ONCE, *CONTAINERS)
+WORKLOADS = (*COMPARED, SIBLINGS, *START.values(), *ONCE, *CONTAINERS)
 # Those whose instructions and misses are compared.
 OPERATIONS = tuple(operation for workload in COMPARED for operation in workload.operations)

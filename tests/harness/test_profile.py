@@ -6,7 +6,7 @@ import argparse
 import pytest
 
 from bench.profile import __main__ as program
-from bench.profile import counting, misses, report, rounds, workloads
+from bench.profile import counting, misses, report, rounds, start, workloads
 from harness import goals
 from harness.kernels import ARMS
 
@@ -181,6 +181,33 @@ def test_what_is_read_once(instructions, verdict):
         {"groups": {}})
     assert [goal["verdict"] for goal in content["goals"]] == [verdict] * len(workloads.LRUS)
     assert content["tables"]["retained"]["rows"][2][1:4] == [1000, 1000, instructions]
+
+
+@pytest.mark.parametrize("instructions, verdict", [(105, goals.MET), (106, goals.MISSED)])
+def test_containers_that_start(instructions, verdict):
+    """What all of the calls take is judged."""
+    counts = {"stock": 400, "rust": instructions, start.FLOOR: 100}
+    content = report.build([
+        {"arm": arm, "round": 1, "retries": 0,
+         "profile": profile(each.operations, instructions=count)}
+        for arm, count in counts.items() for each in workloads.START.values()], {"groups": {}})
+    assert [goal["verdict"] for goal in content["goals"]] == [verdict] * len(workloads.START)
+    rows = content["tables"]["start"]["rows"]
+    assert len(rows) == len(workloads.START) * len(start.CALLS)
+    nr = len(workloads.START_CALLS)
+    assert rows[nr][1:4] == [400 * nr, instructions * nr, 100 * nr]
+
+
+def test_floor_is_for_what_starts():
+    """Nor is anything judged without it."""
+    options = argparse.Namespace(
+        rounds=1, caches=True, arms=[ARMS[name] for name in ("rust", start.FLOOR)],
+        workloads=(workloads.HOT, *workloads.START.values()))
+    steps = list(program.plan(options))
+    assert {(arm.name, str(workload)) for _, arm, workload, _ in steps} == {
+        ("rust", "hot"), *((arm, f"start-{nodes}") for arm in ("rust", start.FLOOR)
+                           for nodes in workloads.START)}
+    assert not list(start.goals({"rust": profile(workloads.START[16].operations)}))
 
 
 def test_names_are_unique():
