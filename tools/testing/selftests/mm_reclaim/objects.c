@@ -133,8 +133,8 @@ static int other_comes_and_goes(const struct bench_site *site, unsigned int i)
 }
 
 /*
- * What each group gets with its first objects. There are two of them, as reclaim leaves a
- * single one of this shrinker; see join_for_mount().
+ * What each group gets with its first objects on a node. There are two of them, as reclaim
+ * leaves a single one of this shrinker; see join_for_mount().
  */
 static int warm_up(const struct bench_site *site, unsigned int i)
 {
@@ -296,6 +296,24 @@ static int take(unsigned int turn, const void *site)
 	return phase->each ? in_group(site, step, phase->step) : phase->step(site, 0);
 }
 
+/* Each worker in all groups, on whose node these get their first objects; then all is dropped. */
+static unsigned int whose_first(unsigned int turn, const void *arg)
+{
+	const struct bench_site *site = arg;
+
+	return turn / (site->created + 1);
+}
+
+static int take_first(unsigned int turn, const void *arg)
+{
+	const struct bench_site *site = arg;
+	unsigned int step = turn % (site->created + 1);
+
+	if (bench_interrupted())
+		return -1;
+	return step < site->created ? in_group(site, step, warm_up) : drop(site, 2);
+}
+
 static int measure(const struct bench_site *site, unsigned int rounds,
 		   struct bench_result *result)
 {
@@ -306,13 +324,16 @@ static int measure(const struct bench_site *site, unsigned int rounds,
 		.take = take,
 		.arg = site,
 	};
-	unsigned int i;
+	const struct bench_turns first = {
+		.workers = FAR + 1,
+		.nr = (FAR + 1) * (site->created + 1),
+		.whose = whose_first,
+		.take = take_first,
+		.arg = site,
+	};
 	u64 took;
 
-	for (i = 0; i < site->created; i++)
-		if (in_group(site, i, warm_up))
-			return -1;
-	if (drop(site, 2) || bench_take_turns(&turns, &took) ||
+	if (bench_take_turns(&first, &took) || bench_take_turns(&turns, &took) ||
 	    bench_record_one(result, "turns", took) ||
 	    bench_record_one(result, "writes", (u64)rounds * WRITES))
 		return -1;
