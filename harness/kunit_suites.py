@@ -27,6 +27,7 @@ ONE_NODE = ('there is only one node with memory', 'CONFIG_NUMA')
 SKIPS = {
     'mm_reclaim_nodes.nodes_added': ONE_NODE,
     'mm_reclaim_nodes.nodes_shared_work': ONE_NODE,
+    'mm_reclaim_nodes.nodes_work_elsewhere': ONE_NODE,
     'mm_reclaim_install.install_at_limit': ('there are no huge pages',
                                             'CONFIG_TRANSPARENT_HUGEPAGE'),
     'mm_reclaim_root.root_unannounced': ('there is no oracle',

@@ -69,7 +69,7 @@ void set_shrinker_bit(struct mem_cgroup *memcg, int nid, int shrinker_id)
  * as another one is the first: hence with the one that was the first at boot.
  *
  * Context: Any.
- * Return: a node that has units.
+ * Return: a node on which the root has its units.
  */
 int shrinker_home_node(void)
 {
@@ -80,9 +80,9 @@ int shrinker_home_node(void)
  * shrinker_add_node - prepare all memcgs for objects on a node
  * @nid: a node that had no memory, and is about to get some
  *
- * From here on, units are installed on it too; those that were installed before
- * are completed here. It may be added in vain, which costs the memory of its
- * units.
+ * From here on, units that are wanted on all nodes are installed on it too; those
+ * that were installed before are completed here. It may be added in vain, which costs
+ * the memory of its units.
  *
  * Context: May sleep.
  * Return: 0 or -ENOMEM.

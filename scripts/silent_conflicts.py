@@ -21,6 +21,8 @@ USES = {
         "a memcg-aware shrinker: the root calls it only while its bit is set",
     r"\bmem_cgroup_iter(_break)?\s*\(":
         "a walk of the hierarchy: may it skip groups, and what does it hold?",
+    r"\b(memcg_list_lru_alloc|(__)?list_lru_add(_obj|_irq)?)\s*\(":
+        "an object on a list: was memcg_list_lru_alloc_obj() called for it?",
     r"\bshrinklist\b":
         "objects outside of list_lru, which set no bit by themselves",
 }
@@ -30,11 +32,13 @@ RELIED = {
     "mm/list_lru.c": ("__list_lru_add", "lock_list_lru_of_memcg", "__memcg_list_lru_alloc",
                       "memcg_reparent_list_lru_one", "memcg_reparent_list_lrus"),
     "mm/memcontrol.c": ("mem_cgroup_css_online", "mem_cgroup_css_offline",
-                        "mem_cgroup_css_free", "mem_cgroup_calculate_protection"),
+                        "mem_cgroup_css_free", "mem_cgroup_calculate_protection",
+                        "__memcg_slab_post_alloc_hook"),
     "mm/page_counter.c": ("page_counter_calculate_protection",),
     "mm/shrinker.c": ("do_shrink_slab", "shrink_slab"),
     "mm/vmscan.c": ("shrink_node_memcgs", "shrink_many", "shrink_one", "lru_gen_age_node",
                     "drop_slab"),
+    "mm/zswap.c": ("zswap_store_page", "zswap_lru_add"),
 }
 CONDITION = re.compile(r"#\s*(ifn?def|if|else|elif|endif)\b\s*(.*)")
 # A definition begins in the first column and has no semicolon before its body.

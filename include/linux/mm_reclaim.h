@@ -307,8 +307,12 @@ struct memcg_retain_room {
 int shrinker_id_alloc(struct shrinker *shrinker);
 void shrinker_id_free(struct shrinker *shrinker);
 
-/* Called before a memcg can own an object of the shrinker. */
-int install_shrinker_unit(struct mem_cgroup *memcg, int shrinker_id, gfp_t gfp);
+/*
+ * Whether a memcg and all above it can own objects of the shrinker on the node, or with
+ * NUMA_NO_NODE on all that have memory; and what lets them. The former needs RCU.
+ */
+bool shrinker_unit_is_ready(struct mem_cgroup *memcg, int nid, int shrinker_id);
+int install_shrinker_unit(struct mem_cgroup *memcg, int nid, int shrinker_id, gfp_t gfp);
 
 /*
  * For callers that can do without the object: a unit is charged, and must not
@@ -522,12 +526,6 @@ bool memcg_has_own_sums(struct mem_cgroup *memcg);
 u32 mm_reclaim_test_seed(void);
 
 #else /* !CONFIG_MEMCG_SHRINKER_RUST */
-
-static inline int install_shrinker_unit(struct mem_cgroup *memcg,
-					int shrinker_id, gfp_t gfp)
-{
-	return 0;
-}
 
 static inline gfp_t shrinker_unit_gfp_may_fail(gfp_t gfp)
 {

@@ -7,7 +7,10 @@
 //! C headers: [`include/linux/mm_reclaim.h`](srctree/include/linux/mm_reclaim.h),
 //! [`include/linux/memcontrol.h`](srctree/include/linux/memcontrol.h)
 
-use core::ptr::NonNull;
+use core::{
+    iter,
+    ptr::NonNull, //
+};
 #[cfg(CONFIG_DEBUG_FS)]
 use kernel::seq_file::SeqFile;
 use kernel::{
@@ -102,17 +105,55 @@ pub(crate) unsafe extern "C" fn shrinker_id_free(shrinker: *mut bindings::shrink
     }
 }
 
-/// Prepares a memcg to have objects of a shrinker, on all nodes. Returns 0 or `-ENOMEM`, and then
-/// nothing has changed.
+/// Returns whether a memcg, and all above it, can have objects of a shrinker on a node, or with
+/// `NUMA_NO_NODE` on all that have memory.
+///
+/// Does not sleep. Runs for each object that is allocated.
+///
+/// # Safety
+///
+/// `memcg` must be valid, and `nid` a possible node or `NUMA_NO_NODE`. The caller must be in an RCU
+/// read-side critical section.
+#[export]
+pub(crate) unsafe extern "C" fn shrinker_unit_is_ready(
+    memcg: *mut mem_cgroup,
+    nid: c_int,
+    shrinker_id: c_int,
+) -> bool {
+    let Some(id) = ShrinkerId::from_raw(shrinker_id) else {
+        return true;
+    };
+    // SAFETY: The memcg is valid.
+    let memcg = unsafe { MemCgroup::from_raw(memcg) };
+
+    if nid == bindings::NUMA_NO_NODE {
+        return is_ready_everywhere(memcg, id);
+    }
+    // SAFETY: The node is a possible one, and the caller holds RCU.
+    let (node, guard) = unsafe { (Node::from_raw(nid), Guard::assume_held()) };
+
+    memcg.map_on(node).has_unit(id, guard)
+}
+
+/// For large folios, so that all others need no stack.
+#[cold]
+#[inline(never)]
+fn is_ready_everywhere(memcg: &MemCgroup, id: ShrinkerId) -> bool {
+    memcg.map().has(id.index(), Node::with_memory)
+}
+
+/// Lets a memcg, and all above it, have objects of a shrinker on a node, or with `NUMA_NO_NODE` on
+/// all that have memory. Returns 0 or `-ENOMEM`.
 ///
 /// Sleeps if `gfp` allows it.
 ///
 /// # Safety
 ///
-/// `memcg` must be valid.
+/// `memcg` must be valid, and `nid` a possible node or `NUMA_NO_NODE`.
 #[export]
 pub(crate) unsafe extern "C" fn install_shrinker_unit(
     memcg: *mut mem_cgroup,
+    nid: c_int,
     shrinker_id: c_int,
     gfp: bindings::gfp_t,
 ) -> c_int {
@@ -120,9 +161,19 @@ pub(crate) unsafe extern "C" fn install_shrinker_unit(
         return 0;
     };
     // SAFETY: The memcg is valid.
-    let memcg = unsafe { MemCgroup::from_raw(memcg) };
+    let (memcg, flags) = (unsafe { MemCgroup::from_raw(memcg) }, Flags::from_raw(gfp));
 
-    from_result(|| lifecycle::install(memcg, id, Flags::from_raw(gfp)).map(|()| 0))
+    from_result(|| {
+        if nid == bindings::NUMA_NO_NODE {
+            lifecycle::install(memcg, Node::with_memory, id, flags)?;
+        } else {
+            // SAFETY: The node is a possible one.
+            let node = unsafe { Node::from_raw(nid) };
+
+            lifecycle::install(memcg, || iter::once(node), id, flags)?;
+        }
+        Ok(0)
+    })
 }
 
 /// Gives back the per-CPU statistics of memcgs that were removed a while ago. May sleep.

@@ -4,6 +4,10 @@
 //!
 //! Owns in which order that is done, which the protocols of [`map`](crate::map) need.
 
+use core::{
+    ops::RangeInclusive,
+    ptr, //
+};
 use kernel::{
     alloc::Flags,
     prelude::*,
@@ -53,7 +57,7 @@ pub(crate) fn register(
 
     // Early at boot there is no root yet: `online` does this later.
     if let Some(root) = MemCgroup::root() {
-        install(root, id, GFP_KERNEL)?;
+        install_in_root(root, id)?;
     }
     // Last, because a shrinker that could be found must not be freed without a grace period, and
     // on failure the caller does.
@@ -81,21 +85,83 @@ pub(crate) fn unregister(ids: &mut ShrinkerIds<'_>, id: ShrinkerId) {
     sys::count(VmEvent::IdFree, 1);
 }
 
-/// Prepares a memcg to have objects of the shrinker with `id`, on all nodes. The memcg pays for it.
+/// Gives a memcg the unit for `id` on each of `nodes`, which are in ascending order, and so all
+/// above it, to which its objects may be reparented. Each pays for its own.
 ///
-/// May sleep if `flags` allow it. Returns `ENOMEM` if memory is short, or the memcg is at a limit;
-/// then nothing has changed.
-pub(crate) fn install(memcg: &MemCgroup, id: ShrinkerId, flags: Flags) -> Result {
+/// From the top down: whoever has the unit on a node can be sure that those above have it there,
+/// too. May sleep if `flags` allow it. Returns `ENOMEM` if memory is short, or one of them is at a
+/// limit; those above that one may have got the unit.
+pub(crate) fn install<N: Iterator<Item = Node>>(
+    memcg: &MemCgroup,
+    nodes: impl Fn() -> N,
+    id: ShrinkerId,
+    flags: Flags,
+) -> Result {
+    let mut last: Option<&MemCgroup> = None;
+
+    loop {
+        // One that went offline gets no unit: it must not be the next one for ever.
+        let is_done = |memcg: &MemCgroup| {
+            last.is_some_and(|last| ptr::eq(last, memcg)) || memcg.map().has(id.index(), &nodes)
+        };
+        let mut next = memcg;
+
+        while let Some(parent) = next.parent().filter(|&parent| !is_done(parent)) {
+            next = parent;
+        }
+        // ORDERING: Fully ordered after those above. Pairs with the barrier in `set`, or in
+        // set_shrinker_bit(), before who inherits an object looks for its own unit.
+        install_one(next, &nodes, id, flags)?;
+        if ptr::eq(next, memcg) {
+            return Ok(());
+        }
+        last = Some(next);
+    }
+}
+
+/// Does what [`install`] does for one memcg, all above which have the unit. On failure nothing has
+/// changed.
+pub(crate) fn install_one<N: Iterator<Item = Node>>(
+    memcg: &MemCgroup,
+    nodes: impl Fn() -> N,
+    id: ShrinkerId,
+    flags: Flags,
+) -> Result {
+    install_units(memcg, nodes, id, id.index()..=id.index(), flags)
+}
+
+/// Prepares the root for the shrinker with `id`, on all nodes with memory.
+///
+/// An eighth more units come with it than are needed, as their table is copied whenever it grows:
+/// one that grew by a unit for each 64 shrinkers would be copied for a time that is quadratic in
+/// their number.
+fn install_in_root(root: &MemCgroup, id: ShrinkerId) -> Result {
+    let first = id.index();
+    let indices = first..=first.saturating_add(first / 8);
+
+    if root.map().has(first, Node::with_memory) {
+        return Ok(());
+    }
+    install_units(root, Node::with_memory, id, indices, GFP_KERNEL)
+}
+
+/// Installs the units with `indices`, for the shrinker with `id`.
+fn install_units<N: Iterator<Item = Node>>(
+    memcg: &MemCgroup,
+    nodes: impl Fn() -> N,
+    id: ShrinkerId,
+    indices: RangeInclusive<u32>,
+    flags: Flags,
+) -> Result {
     memcg.charged(flags, |flags| {
-        memcg
-            .map()
-            .install(id.index(), Node::with_memory, flags, |growth| {
-                memcg.note_growth(Some(id), growth);
-            })
+        memcg.map().install(indices, nodes, flags, |growth| {
+            memcg.note_growth(Some(id), growth);
+        })
     })
 }
 
-/// Prepares all memcgs for objects on a node that was just added to those with memory.
+/// Gives all memcgs units on a node that was just added to those with memory: the same ones as they
+/// have on [`Node::home`], among which are all that are wanted on every node.
 ///
 /// May sleep. Returns `ENOMEM` if memory is short; trying again is all that needs to be done then.
 pub(crate) fn add_node(node: Node) -> Result {
@@ -110,11 +176,21 @@ pub(crate) fn add_node(node: Node) -> Result {
         let Some(step) = iter::next(root, last, alone, PreOrder, |_| Verdict::Visit, || ()) else {
             break;
         };
-        // Nobody is charged: a memcg at its limit must not keep memory from being added.
         let memcg = step.get(root);
-        memcg
-            .map()
-            .extend(node, GFP_KERNEL, |growth| memcg.note_growth(None, growth))?;
+        let parent = memcg.parent();
+        // One that the parent lacks came to both after the parent was visited. If it is wanted on
+        // every node, who installs it sees the new one, and comes to the parent first.
+        let wanted = |index| {
+            parent.is_none_or(|parent| {
+                let id = ShrinkerId::new(index, 0);
+
+                parent.map_on(node).is_installed(id)
+            })
+        };
+        // Nobody is charged: a memcg at its limit must not keep memory from being added.
+        memcg.map().extend(node, wanted, GFP_KERNEL, |growth| {
+            memcg.note_growth(None, growth);
+        })?;
         prev = Some(step);
         // There may be tens of thousands, most of them without units.
         sys::cond_resched();
@@ -134,7 +210,7 @@ pub(crate) fn online(memcg: &MemCgroup) -> Result {
     if memcg.is_root() {
         SHRINKERS
             .iter()
-            .try_for_each(|id| install(memcg, id, GFP_KERNEL))?;
+            .try_for_each(|id| install_in_root(memcg, id))?;
         SHRINKERS.iter().for_each(|id| mark(memcg, id));
     }
     memcg.reserve_id(GFP_KERNEL)

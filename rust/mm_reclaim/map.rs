@@ -17,7 +17,10 @@
 //! - *Grow against install*: every install replaces the whole table, by `cmpxchg`.
 //! - *Walk against free*: units are used only under an RCU guard.
 
-use core::slice;
+use core::{
+    ops::RangeInclusive,
+    slice, //
+};
 use kernel::{
     alloc::Flags,
     prelude::*,
@@ -82,8 +85,17 @@ impl Map {
         }
     }
 
-    /// Installs the unit with index `index` on each of the nodes that `nodes` returns, in ascending
-    /// order: on all of them in one step, or on failure on none.
+    /// Returns whether the unit with index `index` is on all nodes that `nodes` returns, in
+    /// ascending order. If the map is closed, it is on none.
+    pub(crate) fn has<N: Iterator<Item = Node>>(&self, index: u32, nodes: impl Fn() -> N) -> bool {
+        let missing = self.missing(|| nodes().map(|node| Key { node, index }));
+
+        // Nothing is missing in a map that is closed.
+        missing.is_none() && !self.is_closed()
+    }
+
+    /// Installs the units with `indices` on each of the nodes that `nodes` returns, in ascending
+    /// order: all of them in one step, or on failure none.
     ///
     /// Nodes may be added meanwhile: whoever adds one must call this again afterwards. Does nothing
     /// where the units are there already, or if the map is closed: the memcg is dying then, and the
@@ -91,28 +103,38 @@ impl Map {
     /// sleep itself if `flags` allow it. Returns `ENOMEM` if memory is short.
     pub(crate) fn install<N: Iterator<Item = Node>>(
         &self,
-        index: u32,
+        indices: RangeInclusive<u32>,
         nodes: impl Fn() -> N,
         flags: Flags,
         grew: impl FnMut(Growth),
     ) -> Result {
-        self.install_missing(|| nodes().map(|node| Key { node, index }), flags, grew)
+        let units = |node| indices.clone().map(move |index| Key { node, index });
+
+        self.install_missing(|| nodes().flat_map(units), flags, grew)
     }
 
-    /// Installs on a node the units that [`Node::home`] has: all of them in one step, or on failure
-    /// none.
+    /// Installs on a node those of the units on [`Node::home`] whose index `wanted` accepts: all of
+    /// them in one step, or on failure none.
     ///
-    /// As [`install`](Self::install), for many units at once. Sleeps.
-    pub(crate) fn extend(&self, node: Node, flags: Flags, grew: impl FnMut(Growth)) -> Result {
-        let units = || self.indices().map(|index| Key { node, index });
+    /// As [`install`](Self::install). Sleeps.
+    pub(crate) fn extend(
+        &self,
+        node: Node,
+        wanted: impl Fn(u32) -> bool,
+        flags: Flags,
+        grew: impl FnMut(Growth),
+    ) -> Result {
+        let units = || {
+            self.indices_at_home()
+                .filter(|&index| wanted(index))
+                .map(|index| Key { node, index })
+        };
 
         self.install_missing(units, flags, grew)
     }
 
-    /// Iterates over the indices of all units, in ascending order.
-    ///
-    /// [`Node::home`] has had memory from the beginning, and so has all of them.
-    fn indices(&self) -> impl Iterator<Item = u32> + '_ {
+    /// Iterates over the indices of the units on [`Node::home`], in ascending order.
+    fn indices_at_home(&self) -> impl Iterator<Item = u32> + '_ {
         let mut start = 0u32;
 
         core::iter::from_fn(move || {
@@ -139,7 +161,7 @@ impl Map {
         };
 
         while let Some((first, nr)) = self.missing(&wanted) {
-            // Always one, where there is one node: it needs no list.
+            // Mostly one, on the node of an object: it needs no list.
             let single;
             let mut list;
             let units = if nr == 1 {

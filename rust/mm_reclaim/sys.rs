@@ -93,7 +93,7 @@ impl Node {
 
     /// Returns the node that keeps the deferred work which belongs to no node with units.
     ///
-    /// It has units itself, and is the same one for ever.
+    /// The root has its units there. It is the same node for ever.
     pub(crate) fn home() -> Self {
         // INVARIANT: A node with memory is a possible one.
         // SAFETY: An FFI call with no additional requirements.

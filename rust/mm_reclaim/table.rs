@@ -49,7 +49,7 @@ pub(crate) struct Entry {
 
 /// Room for the entries of a table.
 enum Room {
-    /// For one, in the table itself: that is all of it for most memcgs, where there is one node.
+    /// For one, in the table itself: that is all of it for most memcgs.
     One(Option<Entry>),
     /// For as many as were asked for.
     Many(KVVec<Entry>),
@@ -84,8 +84,10 @@ impl Room {
         match self {
             // Not as a slice: what most memcgs have takes a look at the pointer and the key.
             Self::One(entry) => entry.as_ref().filter(|e| e.key == key),
-            Self::Many(entries) => match entries.first()? {
-                first if first.key == key => Some(first),
+            // Mostly a unit on each of two nodes, or two on one node: these need no search.
+            Self::Many(entries) => match (entries.first()?, entries.last()?) {
+                (first, _) if first.key == key => Some(first),
+                (_, last) if last.key == key => Some(last),
                 _ => entries
                     .binary_search_by_key(&key.rank(), |e| e.key.rank())
                     .ok()
@@ -216,7 +218,7 @@ impl Table {
 
 /// Looks for units, mostly with the same index on one node after the other.
 ///
-/// All nodes have the same units, mostly: so the next one is as far away as this one was.
+/// Where all nodes have the same units, as of the root, the next one is as far away as this one.
 pub(crate) struct Finder<'a> {
     entries: &'a [Entry],
     /// Where the last one was found, and how far that was from the one before.

@@ -102,8 +102,7 @@ static void id_reuse_owner(struct race_thread *thread)
 	} else {
 		race_expect(thread->race, ts->shrinker->id == reuse->id,
 			    ts->shrinker->id, reuse->id);
-		if (memcg_list_lru_alloc(reuse->group->memcg, &ts->lru,
-					 GFP_KERNEL))
+		if (test_list_lru_alloc(reuse->group->memcg, &ts->lru))
 			race_fail(thread->race, "a new list", 0, 0);
 		else
 			list_lru_add(&ts->lru, &reuse->item, reuse->nid,
@@ -193,8 +192,7 @@ static void id_reuse_race(struct kunit *test)
 						  reuse), 0);
 	reuse->id = reuse->ts[0].shrinker->id;
 	KUNIT_ASSERT_EQ(test,
-			memcg_list_lru_alloc(reuse->group->memcg,
-					     &reuse->ts[0].lru, GFP_KERNEL), 0);
+			test_list_lru_alloc(reuse->group->memcg, &reuse->ts[0].lru), 0);
 
 	*race = (struct race) {
 		.test = test,
@@ -327,8 +325,8 @@ static void id_lookup_race(struct kunit *test)
 	lookup->id = probe->id;
 	shrinker_free(probe);
 	KUNIT_ASSERT_EQ(test,
-			install_shrinker_unit(lookup->group->memcg, lookup->id,
-					      GFP_KERNEL), 0);
+			test_install_unit(lookup->group->memcg, lookup->id,
+					  GFP_KERNEL), 0);
 	KUNIT_ASSERT_EQ(test,
 			kunit_add_action_or_reset(test, id_lookup_cleanup,
 						  lookup), 0);
@@ -386,7 +384,7 @@ static void id_crowd_owner(struct race_thread *thread)
 		}
 		ts->keep = true;
 		if (test_shrinker_init(ts) ||
-		    memcg_list_lru_alloc(memcg, &ts->lru, GFP_KERNEL)) {
+		    test_list_lru_alloc(memcg, &ts->lru)) {
 			race_fail(thread->race, "a new shrinker", n, 0);
 			return;
 		}
@@ -516,7 +514,7 @@ static void id_without_owner(struct kunit *test)
 		KUNIT_FAIL_AND_ABORT(test, "no memory");
 	}
 	KUNIT_EXPECT_EQ(test,
-			memcg_list_lru_alloc(group->memcg, &lru, GFP_KERNEL), 0);
+			test_list_lru_alloc(group->memcg, &lru), 0);
 	list_lru_destroy(&lru);
 	shrinker_free(shrinker);
 

@@ -84,7 +84,7 @@ static void listed_toggle(struct race_thread *thread)
 		list_lru_del(item->list, &item->lru, st->nid, item->memcg);
 		return;
 	}
-	if (memcg_list_lru_alloc(memcg, list, GFP_KERNEL)) {
+	if (test_list_lru_alloc(memcg, list)) {
 		race_fail(thread->race, "a list", 0, 0);
 		return;
 	}
@@ -259,7 +259,7 @@ static void listed_alone(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, listed_search(&st, a->memcg));
 
 	KUNIT_ASSERT_EQ(test,
-			memcg_list_lru_alloc(aa->memcg, &ts->lru, GFP_KERNEL), 0);
+			test_list_lru_alloc(aa->memcg, &ts->lru), 0);
 	list_lru_add(&ts->lru, &item, st.nid, aa->memcg);
 	KUNIT_EXPECT_TRUE(test, listed_search(&st, aa->memcg));
 	/* It has nothing itself. */

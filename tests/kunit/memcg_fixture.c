@@ -15,6 +15,7 @@
 #include <linux/mm_reclaim.h>
 #include <linux/mount.h>
 #include <linux/namei.h>
+#include <linux/nodemask.h>
 #include <linux/panic.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
@@ -195,6 +196,34 @@ void test_group_put(struct test_group *group)
 	if (group->memcg)
 		css_put(&group->memcg->css);
 	group->memcg = NULL;
+}
+
+int test_install_unit(struct mem_cgroup *memcg, int shrinker_id, gfp_t gfp)
+{
+	int nid, ret;
+
+	/* Both in one step and one by one are done by the kernel itself. */
+	if (shrinker_id & 1)
+		return install_shrinker_unit(memcg, NUMA_NO_NODE, shrinker_id, gfp);
+
+	for_each_node_state(nid, N_MEMORY) {
+		ret = install_shrinker_unit(memcg, nid, shrinker_id, gfp);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+int test_list_lru_alloc(struct mem_cgroup *memcg, struct list_lru *lru)
+{
+	int nid, ret;
+
+	for_each_node_state(nid, N_MEMORY) {
+		ret = memcg_list_lru_alloc_node(memcg, lru, nid, GFP_KERNEL);
+		if (ret)
+			return ret;
+	}
+	return 0;
 }
 
 /* Is called often: true if all went well, which is what tests expect. */

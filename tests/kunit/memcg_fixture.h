@@ -44,6 +44,10 @@ int test_group_make(struct test_group *parent, const char *name, bool leaf,
 int test_group_rmdir(struct test_group *group);
 void test_group_put(struct test_group *group);
 
+/* On all nodes with memory; 0 or an errno. */
+int test_install_unit(struct mem_cgroup *memcg, int shrinker_id, gfp_t gfp);
+int test_list_lru_alloc(struct mem_cgroup *memcg, struct list_lru *lru);
+
 /* Both may be outdated at once. */
 static inline bool test_memcg_is_online(struct mem_cgroup *memcg)
 {

@@ -40,7 +40,8 @@ struct offline_item {
  * @ts: the shrinker that has objects
  * @work: another one, which has deferred work but never an object: scanning
  *	uses deferred work, and nobody could tell how much
- * @far: the parent has no place for deferred work, the root is the nearest
+ * @far: neither the groups nor their parent have a place for deferred work, the root
+ *	is the nearest
  * @base: no shrinker has this id or a higher one; units for them are installed
  *	only to make tables grow
  * @deferred: what each thread added, less what it took away
@@ -121,7 +122,7 @@ static void offline_use_one(struct race_thread *thread)
 			break;
 		}
 		item->group = i;
-		if (memcg_list_lru_alloc(memcg, &off->ts->lru, GFP_KERNEL))
+		if (test_list_lru_alloc(memcg, &off->ts->lru))
 			race_fail(thread->race, "a list", i, 0);
 		else
 			thread->hits[OBJECTS] +=
@@ -129,9 +130,8 @@ static void offline_use_one(struct race_thread *thread)
 					     off->nid, memcg);
 		break;
 	case 4:
-		if (install_shrinker_unit(memcg, off->base + BITS_PER_LONG *
-					  race_random(thread, NR_GROWN),
-					  GFP_KERNEL))
+		if (test_install_unit(memcg, off->base + BITS_PER_LONG *
+				      race_random(thread, NR_GROWN), GFP_KERNEL))
 			race_fail(thread->race, "a unit", i, 0);
 		thread->hits[INSTALLS]++;
 		break;
@@ -218,10 +218,9 @@ static void offline_prepare(struct race *race)
 		}
 		off->nr_groups++;
 		/* As reclaim has found objects in all of them before. */
-		if (memcg_list_lru_alloc(off->groups[i].memcg, &off->ts->lru,
-					 GFP_KERNEL) ||
-		    install_shrinker_unit(off->groups[i].memcg,
-					  off->work->shrinker->id, GFP_KERNEL)) {
+		if (test_list_lru_alloc(off->groups[i].memcg, &off->ts->lru) ||
+		    (!off->far && test_install_unit(off->groups[i].memcg,
+						    off->work->shrinker->id, GFP_KERNEL))) {
 			race_fail(race, "a list", i, 0);
 			return;
 		}
@@ -315,13 +314,12 @@ static struct offline *offline_new(struct kunit *test, bool far)
 	offline_take(off, root_mem_cgroup);
 
 	KUNIT_ASSERT_EQ(test,
-			memcg_list_lru_alloc(off->parent->memcg, &off->ts->lru,
-					     GFP_KERNEL), 0);
+			test_list_lru_alloc(off->parent->memcg, &off->ts->lru), 0);
 	if (!far)
 		KUNIT_ASSERT_EQ(test,
-				install_shrinker_unit(off->parent->memcg,
-						      off->work->shrinker->id,
-						      GFP_KERNEL), 0);
+				test_install_unit(off->parent->memcg,
+						  off->work->shrinker->id,
+						  GFP_KERNEL), 0);
 	return off;
 }
 
@@ -379,13 +377,8 @@ static void offline_chain(struct kunit *test)
 		KUNIT_ASSERT_EQ(test,
 				test_group_make(i ? &chain[i - 1] : top, "chain",
 						false, &chain[i]), 0);
-	/* The first and the last one have a unit, those between have none. */
 	KUNIT_EXPECT_EQ(test,
-			install_shrinker_unit(chain[0].memcg, shrinker->id,
-					      GFP_KERNEL), 0);
-	KUNIT_EXPECT_EQ(test,
-			install_shrinker_unit(chain[3].memcg, shrinker->id,
-					      GFP_KERNEL), 0);
+			test_install_unit(chain[3].memcg, shrinker->id, GFP_KERNEL), 0);
 
 	for_each_online_node(nid) {
 		KUNIT_EXPECT_EQ(test,
@@ -407,9 +400,9 @@ static void offline_chain(struct kunit *test)
 					   shrinker_unit_is_installed(chain[i].memcg,
 								      nid, shrinker->id));
 			KUNIT_EXPECT_EQ(test,
-					shrinker_nr_deferred(chain[0].memcg, nid,
+					shrinker_nr_deferred(chain[i - 1].memcg, nid,
 							     shrinker->id),
-					110 + nid);
+					i == 1 ? 110 + nid : 10 + nid);
 		}
 	}
 	for_each_online_node(nid)
@@ -435,7 +428,7 @@ static void offline_refuses(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, test_group_wait_offline(&group));
 
 	/* Whether it says so or not. Freeing checks that nothing is left. */
-	install_shrinker_unit(group.memcg, id, GFP_KERNEL);
+	test_install_unit(group.memcg, id, GFP_KERNEL);
 	for_each_node(nid)
 		KUNIT_EXPECT_FALSE(test,
 				   shrinker_unit_is_installed(group.memcg, nid, id));
@@ -444,9 +437,9 @@ static void offline_refuses(struct kunit *test)
 	nid = first_online_node;
 	ts->keep = true;
 	KUNIT_EXPECT_EQ(test,
-			memcg_list_lru_alloc(top->memcg, &ts->lru, GFP_KERNEL), 0);
+			test_list_lru_alloc(top->memcg, &ts->lru), 0);
 	KUNIT_EXPECT_EQ(test,
-			memcg_list_lru_alloc(group.memcg, &ts->lru, GFP_KERNEL), 0);
+			test_list_lru_alloc(group.memcg, &ts->lru), 0);
 	KUNIT_EXPECT_TRUE(test, list_lru_add(&ts->lru, &item, nid, group.memcg));
 	KUNIT_EXPECT_FALSE(test,
 			   shrinker_unit_is_installed(group.memcg, nid, id));

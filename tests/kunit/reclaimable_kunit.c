@@ -138,7 +138,7 @@ static void reclaimable_objects(struct kunit *test)
 	struct list_head item;
 
 	INIT_LIST_HEAD(&item);
-	KUNIT_ASSERT_EQ(test, memcg_list_lru_alloc(a->memcg, &ts->lru, GFP_KERNEL), 0);
+	KUNIT_ASSERT_EQ(test, test_list_lru_alloc(a->memcg, &ts->lru), 0);
 	list_lru_add(&ts->lru, &item, nid, a->memcg);
 	KUNIT_EXPECT_FALSE(test, reclaimable_has_bit(a->memcg, nid));
 	KUNIT_EXPECT_EQ(test, reclaimable_search(nid, a->memcg), 1);
@@ -194,7 +194,7 @@ static void reclaimable_filter(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, filtered.asked, 2);
 
 	INIT_LIST_HEAD(&item);
-	KUNIT_EXPECT_EQ(test, memcg_list_lru_alloc(a->memcg, &ts->lru, GFP_KERNEL), 0);
+	KUNIT_EXPECT_EQ(test, test_list_lru_alloc(a->memcg, &ts->lru), 0);
 	list_lru_add(&ts->lru, &item, nid, a->memcg);
 	KUNIT_EXPECT_EQ(test, reclaimable_search_filtered(nid, a->memcg, reclaimable_skip,
 							  &filtered), 1);

@@ -75,8 +75,7 @@ static struct relief *relief_new(struct kunit *test, struct test_group *group)
 	KUNIT_ASSERT_EQ(test,
 			kunit_add_action_or_reset(test, relief_end, relief), 0);
 	KUNIT_ASSERT_EQ(test,
-			install_shrinker_unit(relief->memcg, shrinker->id,
-					      GFP_KERNEL),
+			test_install_unit(relief->memcg, shrinker->id, GFP_KERNEL),
 			0);
 	test_set_bit(relief->memcg, first_memory_node, shrinker->id);
 	return relief;

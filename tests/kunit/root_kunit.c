@@ -126,7 +126,7 @@ static void root_inherits(struct kunit *test)
 			test_group_make(NULL, "mm_reclaim_heir", true, &group),
 			0);
 	KUNIT_ASSERT_EQ(test,
-			memcg_list_lru_alloc(group.memcg, &ts->lru, GFP_KERNEL),
+			test_list_lru_alloc(group.memcg, &ts->lru),
 			0);
 	/* It has none any more when it is offline. */
 	memcg_id = mem_cgroup_private_id(group.memcg);

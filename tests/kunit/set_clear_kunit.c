@@ -193,9 +193,8 @@ static struct set_clear *set_clear_new(struct kunit *test)
 
 	for (i = 0; i < NR_SHRINKERS; i++)
 		KUNIT_ASSERT_EQ(test,
-				memcg_list_lru_alloc(sc->group->memcg,
-						     &sc->ts[i]->lru,
-						     GFP_KERNEL), 0);
+				test_list_lru_alloc(sc->group->memcg,
+						    &sc->ts[i]->lru), 0);
 	return sc;
 }
 

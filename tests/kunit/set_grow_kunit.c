@@ -129,8 +129,7 @@ static void set_grow_grower(struct race_thread *thread)
 	int i = grow->nr_installed;
 
 	race_jitter(thread);
-	if (install_shrinker_unit(grow->group.memcg, set_grow_id(grow, i, 0),
-				  GFP_KERNEL)) {
+	if (test_install_unit(grow->group.memcg, set_grow_id(grow, i, 0), GFP_KERNEL)) {
 		race_fail(thread->race, "a new unit", i, 0);
 		return;
 	}
@@ -317,7 +316,7 @@ static void set_grow_toggle(struct race_thread *thread)
 		&grow->items[thread->nr][k][race_random(thread, NR_ITEMS)];
 	struct list_lru *lru = &grow->ts[k]->lru;
 
-	if (memcg_list_lru_alloc(memcg, lru, GFP_KERNEL)) {
+	if (test_list_lru_alloc(memcg, lru)) {
 		race_fail(thread->race, "a list", k, 0);
 		return;
 	}
@@ -336,7 +335,7 @@ static void set_grow_walk_grower(struct race_thread *thread)
 	int id = set_grow_id(grow, i, 0);
 
 	race_jitter(thread);
-	if (install_shrinker_unit(memcg, id, GFP_KERNEL)) {
+	if (test_install_unit(memcg, id, GFP_KERNEL)) {
 		race_fail(thread->race, "a new unit", i, 0);
 		return;
 	}
@@ -589,12 +588,10 @@ static void set_grow_sparse(struct kunit *test)
 		for_each_node_state(nid, N_MEMORY)
 			set_grow_expect_unit(test, group, nid, id, false);
 		KUNIT_EXPECT_EQ(test,
-				install_shrinker_unit(group->memcg, id,
-						      GFP_KERNEL), 0);
+				test_install_unit(group->memcg, id, GFP_KERNEL), 0);
 		/* It may be asked for again. */
 		KUNIT_EXPECT_EQ(test,
-				install_shrinker_unit(group->memcg, id ^ 1,
-						      GFP_NOWAIT), 0);
+				test_install_unit(group->memcg, id ^ 1, GFP_NOWAIT), 0);
 		for_each_node_state(nid, N_MEMORY) {
 			for (k = 0; k < ARRAY_SIZE(indices); k++)
 				set_grow_expect_unit(test, group, nid,

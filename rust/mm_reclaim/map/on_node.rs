@@ -339,7 +339,15 @@ impl<O: HasMap> MapOnNode<'_, O> {
 
     /// Returns whether there is a unit for `id`.
     pub(crate) fn is_installed(&self, id: ShrinkerId) -> bool {
-        self.with_unit(id, |_| true)
+        self.has_unit(id, &rcu::read_lock())
+    }
+
+    /// Does what [`is_installed`](Self::is_installed) does, for who holds RCU.
+    #[inline]
+    pub(crate) fn has_unit(&self, id: ShrinkerId, guard: &Guard) -> bool {
+        let table = self.table().read(guard).get();
+
+        table.is_some_and(|table| table.get(self.key(id)).is_some())
     }
 
     /// Returns whether the bit of `id` is set.

@@ -150,9 +150,14 @@ fn run_model(random: &mut Random, map: &GroupMap<'_>, whole: &Map) -> Result {
 
         match random.below(8) {
             0 => {
-                whole.install(id.index(), Node::possible, GFP_KERNEL, |growth| {
-                    bytes = bytes.wrapping_add(growth.bytes);
-                })?;
+                whole.install(
+                    id.index()..=id.index(),
+                    Node::possible,
+                    GFP_KERNEL,
+                    |growth| {
+                        bytes = bytes.wrapping_add(growth.bytes);
+                    },
+                )?;
                 model.install(id.index());
                 random.check(
                     whole.bytes() as isize == bytes,
@@ -245,7 +250,7 @@ mod tests {
         let id = ShrinkerId::new(7, 3);
         let result = group
             .map
-            .install(id.index(), Node::possible, GFP_KERNEL, |_| ());
+            .install(id.index()..=id.index(), Node::possible, GFP_KERNEL, |_| ());
         let missing = Node::possible()
             .find(|&node| !group.map_on(node).is_installed(id))
             .map(Node::as_raw);
@@ -267,7 +272,9 @@ mod tests {
             Node::possible().take(if calls.get() > 1 { usize::MAX } else { 1 })
         };
 
-        group.map.install(id.index(), nodes, GFP_KERNEL, |_| ())?;
+        group
+            .map
+            .install(id.index()..=id.index(), nodes, GFP_KERNEL, |_| ())?;
         let missing = Node::possible()
             .find(|&node| !group.map_on(node).is_installed(id))
             .map(Node::as_raw);
@@ -287,12 +294,15 @@ mod tests {
         let group = Group::unlisted();
 
         for index in INDICES {
-            group
-                .map
-                .install(index, || core::iter::once(Node::home()), GFP_KERNEL, |_| ())?;
+            group.map.install(
+                index..=index,
+                || core::iter::once(Node::home()),
+                GFP_KERNEL,
+                |_| (),
+            )?;
         }
         for node in Node::possible() {
-            group.map.extend(node, GFP_KERNEL, |_| ())?;
+            group.map.extend(node, |_| true, GFP_KERNEL, |_| ())?;
         }
         for index in INDICES {
             let missing = Node::possible()
@@ -324,11 +334,13 @@ mod tests {
         while group.map.nr_units() + nr_nodes <= per_page {
             group
                 .map
-                .install(index, Node::possible, GFP_KERNEL, |_| ())?;
+                .install(index..=index, Node::possible, GFP_KERNEL, |_| ())?;
             index += 1;
         }
         let nr = group.map.nr_units();
-        let result = group.map.install(index, Node::possible, GFP_NOWAIT, |_| ());
+        let result = group
+            .map
+            .install(index..=index, Node::possible, GFP_NOWAIT, |_| ());
         random.check(
             result == Err(ENOMEM) && group.map.nr_units() == nr,
             0,
@@ -336,7 +348,7 @@ mod tests {
         )?;
         group
             .map
-            .install(index, Node::possible, GFP_KERNEL, |_| ())?;
+            .install(index..=index, Node::possible, GFP_KERNEL, |_| ())?;
         random.check(
             group.map.nr_units() == nr + nr_nodes,
             1,
@@ -352,7 +364,7 @@ mod tests {
             let mut sum = 0;
 
             for index in [0, 1, 64, 5] {
-                whole.install(index, Node::possible, GFP_KERNEL, |_| ())?;
+                whole.install(index..=index, Node::possible, GFP_KERNEL, |_| ())?;
                 for offset in [0, 63] {
                     map.add_deferred(ShrinkerId::new(index, offset), (index + offset) as isize)
                         .map_err(|_| EINVAL)?;
@@ -386,12 +398,12 @@ mod tests {
         with_map(|whole, map| {
             let id = ShrinkerId::new(2, 9);
 
-            whole.install(id.index(), Node::possible, GFP_KERNEL, |_| ())?;
+            whole.install(id.index()..=id.index(), Node::possible, GFP_KERNEL, |_| ())?;
             random.check(map.set(id), 0, fmt!("the bit can't be set"))?;
             whole.close(|_, _, _| ());
 
             // Installing is not an error then, but must leave nothing behind.
-            whole.install(id.index(), Node::possible, GFP_KERNEL, |_| ())?;
+            whole.install(id.index()..=id.index(), Node::possible, GFP_KERNEL, |_| ())?;
             random.check(!map.is_installed(id), 1, fmt!("installed after close"))?;
             random.check(map.set(id), 2, fmt!("a bit set late is taken for a bug"))?;
             random.check(

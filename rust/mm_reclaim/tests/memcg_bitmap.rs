@@ -65,7 +65,7 @@ fn run(random: &mut Random, groups: &[Group<'_>]) -> Result {
         for index in 0..3 {
             group
                 .map
-                .install(index, Node::possible, GFP_KERNEL, |_| ())?;
+                .install(index..=index, Node::possible, GFP_KERNEL, |_| ())?;
         }
     }
     for step in 0..STEPS {
@@ -209,7 +209,7 @@ mod tests {
         let id = ShrinkerId::new(0, 0);
         group
             .map
-            .install(id.index(), Node::possible, GFP_KERNEL, |_| ())?;
+            .install(id.index()..=id.index(), Node::possible, GFP_KERNEL, |_| ())?;
         map.set(id);
         random.check(map.is_listed(), 0, fmt!("not listed"))?;
         map.clear(id);

@@ -12,12 +12,19 @@ use kernel::{
         self,
         Options, //
     },
-    sync::rcu::{
-        self,
-        RcuRef, //
+    sync::{
+        barrier::{
+            smp_mb,
+            Full, //
+        },
+        rcu::{
+            self,
+            RcuRef, //
+        }, //
     }, //
 };
 use std::{
+    iter,
     ptr,
     rc::Rc, //
 };
@@ -25,6 +32,7 @@ use std::{
 use crate::{
     deferred,
     id_table::Writer,
+    iter::HasParent,
     lifecycle,
     map::on_node::HasMap,
     memcg::{
@@ -77,7 +85,7 @@ impl Scene {
     /// Gives the memcg at `at` units for all shrinkers.
     fn install(self, at: usize) -> Self {
         for &(_, id) in &self.shrinkers {
-            lifecycle::install(self.memcg(at), id, GFP_KERNEL).unwrap();
+            install(self.memcg(at), id);
         }
         self
     }
@@ -126,6 +134,11 @@ fn register(shrinker: &'static Shrinker) -> (&'static Shrinker, ShrinkerId) {
 
     shrinker.register();
     (shrinker, id)
+}
+
+/// Installs the unit for `id` in one memcg.
+fn install(memcg: &MemCgroup, id: ShrinkerId) {
+    lifecycle::install_one(memcg, || iter::once(node()), id, GFP_KERNEL).unwrap();
 }
 
 fn walk_memcg(memcg: &MemCgroup) {
@@ -278,7 +291,7 @@ mod set_clear {
                     let memcg = scene.memcg(1);
                     let id = ShrinkerId::new(Unit::LEN, 0);
 
-                    lifecycle::install(memcg, id, GFP_KERNEL).unwrap();
+                    install(memcg, id);
                     assert!(memcg.map_on(node()).set(id));
                 },
                 |scene| scene.walk(1),
@@ -347,9 +360,7 @@ mod set_clear {
                 scene
             },
             [
-                |scene| {
-                    lifecycle::install(scene.memcg(1), ShrinkerId::new(0, 1), GFP_KERNEL).unwrap()
-                },
+                |scene| install(scene.memcg(1), ShrinkerId::new(0, 1)),
                 |scene| scene.walk(1),
             ],
             |scene| {
@@ -386,8 +397,8 @@ mod install {
             || {
                 let scene = Scene::new(&[1], 1);
 
-                lifecycle::install(scene.memcg(1), other(), GFP_KERNEL).unwrap();
-                lifecycle::install(scene.memcg(1), third(), GFP_KERNEL).unwrap();
+                install(scene.memcg(1), other());
+                install(scene.memcg(1), third());
                 scene
             },
             [
@@ -396,7 +407,7 @@ mod install {
                     assert!(scene.memcg(1).map_on(node()).set(third()));
                 },
                 |scene| {
-                    lifecycle::install(scene.memcg(1), scene.shrinkers[0].1, GFP_KERNEL).unwrap();
+                    install(scene.memcg(1), scene.shrinkers[0].1);
                 },
             ],
             |scene| {
@@ -442,10 +453,16 @@ mod install {
                     }
                 },
                 |scene| {
-                    lifecycle::install(scene.memcg(1), scene.shrinkers[0].1, GFP_KERNEL).unwrap();
+                    let id = scene.shrinkers[0].1;
+
+                    lifecycle::install_one(scene.memcg(1), Node::with_memory, id, GFP_KERNEL)
+                        .unwrap();
                 },
             ],
-            |scene| scene.check_found(1),
+            |scene| {
+                assert_eq!(scene.memcg(1).map().nr_units(), 2);
+                scene.check_found(1);
+            },
         );
     }
 
@@ -462,7 +479,7 @@ mod install {
             [
                 |scene| scene.add_object(1, 0),
                 |scene| scene.walk(1),
-                |scene| lifecycle::install(scene.memcg(1), other(), GFP_KERNEL).unwrap(),
+                |scene| install(scene.memcg(1), other()),
             ],
             |scene| {
                 scene.check_found(1);
@@ -489,14 +506,14 @@ mod install {
             || {
                 let scene = set_clear::summary();
 
-                lifecycle::install(scene.memcg(1), ids()[0], GFP_KERNEL).unwrap();
+                install(scene.memcg(1), ids()[0]);
                 scene
             },
             [
                 |scene| assert!(scene.memcg(1).map_on(node()).set(ids()[0])),
                 |scene| scene.walk(1),
                 |scene| {
-                    lifecycle::install(scene.memcg(1), ids()[1], GFP_KERNEL).unwrap();
+                    install(scene.memcg(1), ids()[1]);
                     assert!(scene.memcg(1).map_on(node()).set(ids()[1]));
                 },
             ],
@@ -518,8 +535,8 @@ mod install {
             // A table of one unit has no vector, which is what must not be freed under RCU.
             || Scene::new(&[1], 1).install(1),
             [
-                |scene| lifecycle::install(scene.memcg(1), other(), GFP_KERNEL).unwrap(),
-                |scene| lifecycle::install(scene.memcg(1), third(), GFP_KERNEL).unwrap(),
+                |scene| install(scene.memcg(1), other()),
+                |scene| install(scene.memcg(1), third()),
             ],
             |scene| {
                 let map = scene.memcg(1).map_on(node());
@@ -536,7 +553,7 @@ mod install {
         fn install_and_set(scene: &Scene) {
             let memcg = scene.memcg(1);
 
-            lifecycle::install(memcg, scene.shrinkers[0].1, GFP_KERNEL).unwrap();
+            install(memcg, scene.shrinkers[0].1);
             scene.add_object(1, 0);
         }
 
@@ -544,7 +561,7 @@ mod install {
             Options::default(),
             || Scene::new(&[1], 1),
             [install_and_set, |scene| {
-                lifecycle::install(scene.memcg(1), scene.shrinkers[0].1, GFP_KERNEL).unwrap();
+                install(scene.memcg(1), scene.shrinkers[0].1);
             }],
             |scene| {
                 scene.check_found(1);
@@ -562,11 +579,103 @@ mod install {
             },
             || Scene::new(&[1], 1),
             [
-                |scene| lifecycle::install(scene.memcg(1), other(), GFP_KERNEL).unwrap(),
-                |scene| lifecycle::install(scene.memcg(1), other(), GFP_KERNEL).unwrap(),
-                |scene| lifecycle::install(scene.memcg(1), third(), GFP_KERNEL).unwrap(),
+                |scene| install(scene.memcg(1), other()),
+                |scene| install(scene.memcg(1), other()),
+                |scene| install(scene.memcg(1), third()),
             ],
             |scene| assert_eq!(scene.memcg(1).map().nr_units(), 2),
+        );
+    }
+
+    /// Whoever has a unit on a node has it there in all memcgs above, too.
+    fn check_above(scene: &Scene) {
+        for (child, node) in scene.world.memcgs[1..]
+            .iter()
+            .flat_map(|child| Node::possible().map(move |node| (child, node)))
+        {
+            // The child first: what it has came to the parent before.
+            if child.map_on(node).is_installed(other()) {
+                let parent = child.parent().unwrap();
+
+                // ORDERING: That of `set`, before who inherits an object looks for its unit.
+                smp_mb(Full);
+                assert!(parent.map_on(node).is_installed(other()), "not above");
+            }
+        }
+    }
+
+    /// Two install in a memcg and in those above it: one who finds the unit asks no further.
+    #[test]
+    fn install_from_top() {
+        explore(
+            Options {
+                nr_objects: 320,
+                preemptions: Some(2),
+                ..Options::default()
+            },
+            || Scene::new(&[1, 2], 0),
+            [
+                |scene| {
+                    let nodes = || iter::once(node());
+
+                    lifecycle::install(scene.memcg(2), nodes, other(), GFP_KERNEL).unwrap();
+                },
+                |scene| {
+                    check_above(scene);
+                    // Those that are offline have no units, which says nothing of the others.
+                    scene.memcg(2).go_offline();
+                    scene.memcg(1).go_offline();
+                },
+            ],
+            |scene| assert!(scene.memcg(0).map_on(node()).is_installed(other())),
+        );
+    }
+
+    /// A memcg gets a unit on one node while another node gets memory, and with it what is found on
+    /// the first one.
+    #[test]
+    fn install_from_top_against_new_node() {
+        explore(
+            Options {
+                nodes_change: true,
+                preemptions: Some(2),
+                ..Options::default()
+            },
+            || Scene::new(&[1], 0),
+            [
+                |scene| {
+                    let nodes = || iter::once(node());
+
+                    lifecycle::install(scene.memcg(1), nodes, other(), GFP_KERNEL).unwrap();
+                },
+                |_| add_second_node(),
+            ],
+            check_above,
+        );
+    }
+
+    /// The same if it is wanted on all nodes: then it is there in the end.
+    #[test]
+    fn install_everywhere_against_new_node() {
+        explore(
+            Options {
+                nodes_change: true,
+                preemptions: Some(2),
+                ..Options::default()
+            },
+            || Scene::new(&[1], 0),
+            [
+                |scene| {
+                    let memcg = scene.memcg(1);
+
+                    lifecycle::install(memcg, Node::with_memory, other(), GFP_KERNEL).unwrap();
+                },
+                |_| add_second_node(),
+            ],
+            |scene| {
+                assert!(scene.memcg(1).map().has(other().index(), Node::possible));
+                check_above(scene);
+            },
         );
     }
 
@@ -581,7 +690,10 @@ mod install {
             },
             || Scene::new(&[], 0),
             [
-                |scene| lifecycle::install(scene.memcg(0), other(), GFP_KERNEL).unwrap(),
+                |scene| {
+                    lifecycle::install_one(scene.memcg(0), Node::with_memory, other(), GFP_KERNEL)
+                        .unwrap();
+                },
                 |_| add_second_node(),
             ],
             |scene| {
@@ -713,7 +825,7 @@ mod offline {
             || Scene::new(&[1], 1),
             [
                 |scene| {
-                    lifecycle::install(scene.memcg(1), scene.shrinkers[0].1, GFP_KERNEL).unwrap();
+                    install(scene.memcg(1), scene.shrinkers[0].1);
                 },
                 |scene| scene.memcg(1).go_offline(),
             ],

@@ -5,7 +5,11 @@
 //! The references know nothing of units, summaries or tables. On a failure, proptest prints the
 //! shortest history that it finds.
 
-use core::ptr::NonNull;
+use core::{
+    iter,
+    ops::Range,
+    ptr::NonNull, //
+};
 use kernel::{
     alloc::flags::{
         GFP_KERNEL,
@@ -60,6 +64,11 @@ use crate::{
         MemcgBitmap,
         MemcgId, //
     },
+    shrinker::{
+        Shrinker,
+        ShrinkerIds,
+        SHRINKERS, //
+    },
     shrinker_id::ShrinkerId,
     soft_limit::{
         close,
@@ -104,15 +113,19 @@ mod map {
     /// Of the nodes, the last one has no memory.
     const NODES: usize = 3;
 
-    /// A shrinker's place: index and offset. Some share a bit of the summary.
+    /// Of units. Some share a bit of the summary.
+    const INDICES: [u32; 6] = [0, 1, 63, 64, 65, 129];
+
+    /// A shrinker's place: index and offset.
     type Place = (u32, u32);
 
     #[derive(Clone, Debug)]
     enum Step {
         /// The number is that of allocations that succeed.
-        Install(usize, u32, Option<usize>),
+        Install(usize, usize, u32, Option<usize>),
+        InstallEverywhere(usize, u32, Option<usize>),
         Set(usize, usize, Place),
-        /// On all nodes at once, also on the one without memory.
+        /// On all nodes at once.
         SetOn(usize, Place),
         /// A walk that finds the shrinker empty.
         Clear(usize, usize, Place),
@@ -125,13 +138,16 @@ mod map {
     fn step() -> impl Strategy<Value = Step> {
         let memcg = || 0..MEMCGS;
         let node = || 0..NODES;
-        let index = || select(&[0u32, 1, 63, 64, 65, 129][..]);
+        let index = || select(&INDICES[..]);
         let place = move || (index(), select(&[0u32, 1, 62, 63][..]));
 
         prop_oneof![
-            4 => (memcg(), index(), Just(None)).prop_map(|(m, i, n)| Step::Install(m, i, n)),
+            6 => (memcg(), node(), index(), Just(None))
+                .prop_map(|(m, n, i, nr)| Step::Install(m, n, i, nr)),
+            1 => (memcg(), node(), index(), (0usize..4).prop_map(Some))
+                .prop_map(|(m, n, i, nr)| Step::Install(m, n, i, nr)),
             1 => (memcg(), index(), (0usize..6).prop_map(Some))
-                .prop_map(|(m, i, n)| Step::Install(m, i, n)),
+                .prop_map(|(m, i, nr)| Step::InstallEverywhere(m, i, nr)),
             6 => (memcg(), node(), place()).prop_map(|(m, n, p)| Step::Set(m, n, p)),
             3 => (memcg(), place()).prop_map(|(m, p)| Step::SetOn(m, p)),
             6 => (memcg(), node(), place()).prop_map(|(m, n, p)| Step::Clear(m, n, p)),
@@ -147,7 +163,7 @@ mod map {
     #[derive(Default)]
     struct Reference {
         closed: BTreeSet<usize>,
-        installed: BTreeSet<(usize, u32)>,
+        installed: BTreeSet<(usize, usize, u32)>,
         bits: BTreeSet<(usize, usize, Place)>,
         strays: BTreeSet<(usize, usize, u32)>,
         deferred: BTreeMap<(usize, usize, Place), isize>,
@@ -155,7 +171,14 @@ mod map {
 
     impl Reference {
         fn has_unit(&self, memcg: usize, node: usize, (index, _): Place) -> bool {
-            node + 1 < NODES && self.installed.contains(&(memcg, index))
+            self.installed.contains(&(memcg, node, index))
+        }
+
+        fn install(&mut self, memcg: usize, nodes: Range<usize>, index: u32) {
+            if !self.closed.contains(&memcg) {
+                self.installed
+                    .extend(nodes.map(|node| (memcg, node, index)));
+            }
         }
 
         fn set(&mut self, memcg: usize, node: usize, place: Place) {
@@ -190,7 +213,7 @@ mod map {
 
         fn offline(&mut self, memcg: usize) {
             self.closed.insert(memcg);
-            self.installed.retain(|&(at, _)| at != memcg);
+            self.installed.retain(|&(at, ..)| at != memcg);
             self.bits.retain(|&(at, ..)| at != memcg);
             let deferred: Vec<_> = self
                 .deferred
@@ -242,19 +265,37 @@ mod map {
         }
     }
 
+    /// Tries to install, where so many allocations succeed, and returns whether that did.
+    fn take_install<N: Iterator<Item = Node>>(
+        memcg: &MemCgroup,
+        nodes: impl Fn() -> N,
+        index: u32,
+        nr: Option<usize>,
+    ) -> bool {
+        let id = ShrinkerId::new(index, 0);
+
+        model::fail_after(nr);
+        let result = lifecycle::install_one(memcg, nodes, id, GFP_KERNEL);
+        model::fail_after(None);
+        assert!(nr.is_some() || result.is_ok(), "it fails without a reason");
+        assert!(result.is_ok() || result == Err(ENOMEM), "an odd reason");
+        result.is_ok()
+    }
+
     fn take_step(world: &World, reference: &mut Reference, step: Step) {
         let memcgs = &world.memcgs;
         let id = |(index, offset)| ShrinkerId::new(index, offset);
 
         match step {
-            Step::Install(m, index, nr) => {
-                model::fail_after(nr);
-                let result = lifecycle::install(&memcgs[m], ShrinkerId::new(index, 0), GFP_KERNEL);
-                model::fail_after(None);
-                assert!(nr.is_some() || result.is_ok(), "it fails without a reason");
-                assert!(result.is_ok() || result == Err(ENOMEM), "an odd reason");
-                if result.is_ok() && !reference.closed.contains(&m) {
-                    reference.installed.insert((m, index));
+            Step::Install(m, n, index, nr) => {
+                if take_install(&memcgs[m], || iter::once(node(n)), index, nr) {
+                    reference.install(m, n..n + 1, index);
+                }
+            }
+            Step::InstallEverywhere(m, index, nr) => {
+                // The last node has no memory.
+                if take_install(&memcgs[m], Node::with_memory, index, nr) {
+                    reference.install(m, 0..NODES - 1, index);
                 }
             }
             Step::Set(m, n, place) => {
@@ -309,21 +350,19 @@ mod map {
                 reference.offline(m);
             }
         }
-        for &(m, index) in &reference.installed {
-            for n in 0..NODES {
-                let is_installed = memcgs[m]
-                    .map_on(node(n))
-                    .is_installed(ShrinkerId::new(index, 5));
-                assert_eq!(is_installed, n + 1 < NODES, "installed");
-            }
-        }
         for memcg in memcgs {
-            let units = reference.installed.iter().filter(|(at, _)| *at == memcg.at);
-            assert_eq!(
-                memcg.map().nr_units(),
-                units.count() * (NODES - 1),
-                "the number of units"
-            );
+            let units = reference
+                .installed
+                .iter()
+                .filter(|(at, ..)| *at == memcg.at);
+            assert_eq!(memcg.map().nr_units(), units.count(), "the number of units");
+            for (n, index) in (0..NODES).flat_map(|n| INDICES.map(|index| (n, index))) {
+                assert_eq!(
+                    memcg.map_on(node(n)).is_installed(id((index, 5))),
+                    reference.has_unit(memcg.at, n, (index, 5)),
+                    "installed"
+                );
+            }
             assert_eq!(
                 memcg.map_bytes(),
                 memcg.map().bytes() as isize,
@@ -345,14 +384,14 @@ mod map {
     /// A new node takes a memcg one table, however many units it has elsewhere.
     #[test]
     fn new_node_takes_one_table() {
-        const INDICES: [u32; 5] = [0, 1, 5, 64, 129];
-
         model::alone(|| {
             let world = World::new(&[]);
             let root = &world.memcgs[0];
 
             for index in INDICES {
-                lifecycle::install(root, ShrinkerId::new(index, 0), GFP_KERNEL).unwrap();
+                let id = ShrinkerId::new(index, 0);
+
+                lifecycle::install_one(root, Node::with_memory, id, GFP_KERNEL).unwrap();
             }
             model::add_node(NODES as i32 - 1);
             // The units and the list of them, the table and its box.
@@ -365,6 +404,29 @@ mod map {
         });
     }
 
+    /// The table of the root is copied the more seldom the longer it is.
+    #[test]
+    fn root_takes_few_tables() {
+        const UNITS: u32 = 32;
+
+        model::alone(|| {
+            let world = World::new(&[]);
+            let root = &world.memcgs[0];
+            // SAFETY: There is one thread.
+            let mut ids: ShrinkerIds<'_> = unsafe { Writer::new(&SHRINKERS) };
+            let mut sizes = BTreeSet::new();
+
+            for _ in 0..UNITS * Unit::LEN {
+                let id = lifecycle::register(&mut ids, Shrinker::new().initialize()).unwrap();
+
+                assert!(root.map().has(id.index(), Node::with_memory));
+                sizes.insert(root.map().nr_units());
+            }
+            // One for each of the first 8, then for 2 at a time, and then for 3 and 4.
+            assert_eq!(sizes.len(), 8 + 4 + 5);
+        });
+    }
+
     /// Who may not sleep gets no table of more than a page.
     #[test]
     fn no_vmalloc_without_sleeping() {
@@ -372,17 +434,18 @@ mod map {
             let world = World::new(&[1]);
             let memcg = &world.memcgs[1];
             let per_page = (PAGE_SIZE / size_of::<Entry>()) as u32;
-            let nr_nodes = NODES as u32 - 1;
-            let mut index = 0;
+            let install = |index, flags| {
+                let (nodes, id) = (|| iter::once(node(0)), ShrinkerId::new(index, 0));
 
-            while (index + 1) * nr_nodes <= per_page {
-                lifecycle::install(memcg, ShrinkerId::new(index, 0), GFP_NOWAIT).unwrap();
-                index += 1;
+                lifecycle::install_one(memcg, nodes, id, flags)
+            };
+
+            for index in 0..per_page {
+                install(index, GFP_NOWAIT).unwrap();
             }
-            let id = ShrinkerId::new(index, 0);
-            assert_eq!(lifecycle::install(memcg, id, GFP_NOWAIT), Err(ENOMEM));
-            assert_eq!(memcg.map().nr_units(), (index * nr_nodes) as usize);
-            lifecycle::install(memcg, id, GFP_KERNEL).unwrap();
+            assert_eq!(install(per_page, GFP_NOWAIT), Err(ENOMEM));
+            assert_eq!(memcg.map().nr_units(), per_page as usize);
+            install(per_page, GFP_KERNEL).unwrap();
         });
     }
 
