@@ -132,7 +132,7 @@ pub(crate) unsafe extern "C" fn shrinker_unit_is_ready(
     // SAFETY: The node is a possible one, and the caller holds RCU.
     let (node, guard) = unsafe { (Node::from_raw(nid), Guard::assume_held()) };
 
-    memcg.map_on(node).has_unit(id, guard)
+    memcg.map_on(node).unit(id, guard).is_some()
 }
 
 /// For large folios, so that all others need no stack.

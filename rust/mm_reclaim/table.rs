@@ -47,6 +47,14 @@ pub(crate) struct Entry {
     pub(crate) unit: ARef<SharedUnit>,
 }
 
+/// Returns where the entry at `key` is among sorted ones.
+#[inline]
+fn find(entries: &[Entry], key: Key) -> Option<usize> {
+    entries
+        .binary_search_by_key(&key.rank(), |e| e.key.rank())
+        .ok()
+}
+
 /// Room for the entries of a table.
 enum Room {
     /// For one, in the table itself: that is all of it for most memcgs.
@@ -88,10 +96,7 @@ impl Room {
             Self::Many(entries) => match (entries.first()?, entries.last()?) {
                 (first, _) if first.key == key => Some(first),
                 (_, last) if last.key == key => Some(last),
-                _ => entries
-                    .binary_search_by_key(&key.rank(), |e| e.key.rank())
-                    .ok()
-                    .and_then(|at| entries.get(at)),
+                _ => entries.get(find(entries, key)?),
             },
         }
     }
@@ -242,10 +247,7 @@ impl<'a> Finder<'a> {
     }
 
     fn search(&mut self, key: Key) -> Option<&'a Unit> {
-        let at = self
-            .entries
-            .binary_search_by_key(&key.rank(), |e| e.key.rank())
-            .ok()?;
+        let at = find(self.entries, key)?;
 
         self.stride = at.wrapping_sub(self.at);
         self.at = at;

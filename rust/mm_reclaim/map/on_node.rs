@@ -118,15 +118,19 @@ impl<O: HasMap> MapOnNode<'_, O> {
         }
     }
 
+    /// Returns the unit of `id`, if there is one.
+    #[inline(always)]
+    pub(crate) fn unit<'g>(&self, id: ShrinkerId, guard: &'g Guard) -> Option<&'g Unit>
+    where
+        O: 'g,
+    {
+        self.table().read(guard).get()?.get(self.key(id))
+    }
+
     /// Calls `f` with the unit of `id`, if there is one; returns zero, nothing or false if not.
     #[inline]
     fn with_unit<R: Default>(&self, id: ShrinkerId, f: impl FnOnce(&Unit) -> R) -> R {
-        let guard = rcu::read_lock();
-        let table = self.table().read(&guard).get();
-
-        table
-            .and_then(|table| table.get(self.key(id)))
-            .map_or_else(R::default, f)
+        self.unit(id, &rcu::read_lock()).map_or_else(R::default, f)
     }
 
     /// Notes that the shrinker with `id` has an object. The object must be visible to its
@@ -174,9 +178,7 @@ impl<O: HasMap> MapOnNode<'_, O> {
     /// For each object that comes to an empty list: most find all of it set, which takes no stack.
     #[inline(always)]
     pub(crate) fn set_after_mb(&self, id: ShrinkerId, guard: &Guard) -> bool {
-        let table = self.table().read(guard).get();
-
-        let Some(unit) = table.and_then(|table| table.get(self.key(id))) else {
+        let Some(unit) = self.unit(id, guard) else {
             return false;
         };
         self.set_in(unit, id, guard);
@@ -339,15 +341,7 @@ impl<O: HasMap> MapOnNode<'_, O> {
 
     /// Returns whether there is a unit for `id`.
     pub(crate) fn is_installed(&self, id: ShrinkerId) -> bool {
-        self.has_unit(id, &rcu::read_lock())
-    }
-
-    /// Does what [`is_installed`](Self::is_installed) does, for who holds RCU.
-    #[inline]
-    pub(crate) fn has_unit(&self, id: ShrinkerId, guard: &Guard) -> bool {
-        let table = self.table().read(guard).get();
-
-        table.is_some_and(|table| table.get(self.key(id)).is_some())
+        self.with_unit(id, |_| true)
     }
 
     /// Returns whether the bit of `id` is set.
