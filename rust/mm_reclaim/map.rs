@@ -65,6 +65,31 @@ pub(crate) struct Growth {
     pub(crate) nr_units: usize,
 }
 
+/// Iterates over the units with `indices` on each of `nodes`, in ascending order if these are.
+///
+/// Not of adapters: in the names of symbols their types are longer than kallsyms allows.
+struct Wanted<N> {
+    nodes: N,
+    indices: RangeInclusive<u32>,
+    /// A node, and which indices are left there.
+    on: Option<(Node, RangeInclusive<u32>)>,
+}
+
+impl<N: Iterator<Item = Node>> Iterator for Wanted<N> {
+    type Item = Key;
+
+    fn next(&mut self) -> Option<Key> {
+        loop {
+            if let Some((node, left)) = &mut self.on {
+                if let Some(index) = left.next() {
+                    return Some(Key { node: *node, index });
+                }
+            }
+            self.on = Some((self.nodes.next()?, self.indices.clone()));
+        }
+    }
+}
+
 /// The units of one memcg, on all nodes.
 ///
 /// Part of `struct mem_cgroup`, as `struct shrinker_map`. Open at first; closed when the memcg goes
@@ -108,9 +133,13 @@ impl Map {
         flags: Flags,
         grew: impl FnMut(Growth),
     ) -> Result {
-        let units = |node| indices.clone().map(move |index| Key { node, index });
+        let wanted = || Wanted {
+            nodes: nodes(),
+            indices: indices.clone(),
+            on: None,
+        };
 
-        self.install_missing(|| nodes().flat_map(units), flags, grew)
+        self.install_missing(wanted, flags, grew)
     }
 
     /// Installs on a node those of the units on [`Node::home`] whose index `wanted` accepts: all of
@@ -169,9 +198,12 @@ impl Map {
                 slice::from_ref(&single)
             } else {
                 list = sys::vec_with_capacity(nr, flags)?;
-                for key in wanted().filter(|&key| !self.is_installed(key)).take(nr) {
-                    list.push_within_capacity(allocate(key)?)
-                        .map_err(|_| ENOMEM)?;
+                for key in wanted() {
+                    // There may be more of them by now: these come in the next round.
+                    if list.len() < nr && !self.is_installed(key) {
+                        list.push_within_capacity(allocate(key)?)
+                            .map_err(|_| ENOMEM)?;
+                    }
                 }
                 &list
             };
@@ -197,11 +229,16 @@ impl Map {
         // are read.
         smp_mb(Full);
         let mut finder = Table::finder(seen.get());
-        let mut missing = wanted().filter(|&key| finder.find(key).is_none());
-        let first = missing.next()?;
+        let mut first = None;
+        let mut nr = 0usize;
 
-        // Not `count()`, which panics on overflow.
-        Some((first, missing.fold(1usize, |nr, _| nr.saturating_add(1))))
+        for key in wanted() {
+            if finder.find(key).is_none() {
+                first = first.or(Some(key));
+                nr = nr.saturating_add(1);
+            }
+        }
+        first.map(|key| (key, nr))
     }
 
     /// Returns whether the unit is there, or never will be.
