@@ -604,7 +604,8 @@ mod install {
         }
     }
 
-    /// Two install in a memcg and in those above it: one who finds the unit asks no further.
+    /// Who finds the unit of a memcg asks no further. Then the memcg and its parent go offline: those
+    /// above get theirs all the same.
     #[test]
     fn install_from_top() {
         explore(
@@ -631,10 +632,8 @@ mod install {
         );
     }
 
-    /// A memcg gets a unit on one node while another node gets memory, and with it what is found on
-    /// the first one.
-    #[test]
-    fn install_from_top_against_new_node() {
+    /// A memcg and those above it get a unit while a second node gets memory.
+    fn race_new_node(install: fn(&Scene), check: fn(&Scene)) {
         explore(
             Options {
                 nodes_change: true,
@@ -642,36 +641,33 @@ mod install {
                 ..Options::default()
             },
             || Scene::new(&[1], 0),
-            [
-                |scene| {
-                    let nodes = || iter::once(node());
+            [install, |_| add_second_node()],
+            check,
+        );
+    }
 
-                    lifecycle::install(scene.memcg(1), nodes, other(), GFP_KERNEL).unwrap();
-                },
-                |_| add_second_node(),
-            ],
+    /// The unit is wanted on the first node; on the second one it is found there.
+    #[test]
+    fn install_from_top_against_new_node() {
+        race_new_node(
+            |scene| {
+                let nodes = || iter::once(node());
+
+                lifecycle::install(scene.memcg(1), nodes, other(), GFP_KERNEL).unwrap();
+            },
             check_above,
         );
     }
 
-    /// The same if it is wanted on all nodes: then it is there in the end.
+    /// It is wanted on all nodes: then it is there in the end.
     #[test]
     fn install_everywhere_against_new_node() {
-        explore(
-            Options {
-                nodes_change: true,
-                preemptions: Some(2),
-                ..Options::default()
-            },
-            || Scene::new(&[1], 0),
-            [
-                |scene| {
-                    let memcg = scene.memcg(1);
+        race_new_node(
+            |scene| {
+                let memcg = scene.memcg(1);
 
-                    lifecycle::install(memcg, Node::with_memory, other(), GFP_KERNEL).unwrap();
-                },
-                |_| add_second_node(),
-            ],
+                lifecycle::install(memcg, Node::with_memory, other(), GFP_KERNEL).unwrap();
+            },
             |scene| {
                 assert!(scene.memcg(1).map().has(other().index(), Node::possible));
                 check_above(scene);
