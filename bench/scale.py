@@ -150,7 +150,7 @@ def busy_goals(table, cases):
 
 # 4. Containers on many nodes.
 
-# Of the time that C takes without any maps.
+# Of what C takes without any maps, in time and in instructions (profile/start.py).
 FLOOR = 1.05
 
 

@@ -97,7 +97,7 @@ def plan(options):
             for arm in session.rotated(options.arms, number + turn - 1):
                 if workload.ours and arm.kernel.implementation == "c":
                     continue
-                if arm.name == start.FLOOR and workload not in workloads.START.values():
+                if arm.name == start.FLOOR and not workload.floor:
                     continue
                 if caches or (number == 1 and arm.name != TWIN):
                     yield number, arm, workload, caches

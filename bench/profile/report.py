@@ -202,11 +202,9 @@ def build(results, machine):
     """The content of profile.json."""
     rounds = Rounds(results)
     # What two guests with stock differ by is for goals alone.
-    profiles = {arm: rounds.median(arm) for arm in rounds.by_arm if arm != TWIN}
-    starting = start.start_table(profiles, number)
-    goals = list(start.goals(profiles))
-    # In all that follows it does nothing.
-    profiles.pop(start.FLOOR, None)
+    every = {arm: rounds.median(arm) for arm in rounds.by_arm if arm != TWIN}
+    # The floor has one kind of workload.
+    profiles = {arm: profile for arm, profile in every.items() if arm != start.FLOOR}
     measured = next(iter(profiles.values()), {})
     titles = {operation.name: operation.title for operation in OPERATIONS
               if operation.title and operation.name in measured}
@@ -217,7 +215,8 @@ def build(results, machine):
                          for key in ("counted", "sections", "longest")}
                    for arm, profile in profiles.items() if iterate in measured}
     missed = misses.counted(measured, titles)
-    goals += [*instruction_goals(titles, rounds),
+    goals = [*start.goals(every),
+             *instruction_goals(titles, rounds),
              *([section_goal(sections_of.get("rust"))] if sections_of else ()),
              *retained_goals(profiles.get("rust", {})),
              *reclaimed_goals(profiles),
@@ -236,7 +235,7 @@ def build(results, machine):
                 "shared": misses.shared_table(titles, profiles, missed)}),
             ("empty groups are passed over", SECTIONS,
              {"siblings": section_table(sections_of)}),
-            ("containers on many nodes", start.NOTES, {"start": starting}),
+            ("containers on many nodes", start.NOTES, {"start": start.start_table(every, number)}),
             ("page cache that outlives limits", RETAINED, {"retained": retained_table(profiles)}),
             ("reclaim beside containers", RECLAIMED, {"reclaimed": reclaimed_table(profiles)}),
             *((title.removeprefix("- of it "), "", function_tables(profiles, name))

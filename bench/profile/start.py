@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """What the system calls by which containers start execute, on machines with many nodes."""
 
-from bench.profile.workloads import START, START_CALLS, START_MOUNTS
+from bench.profile.workloads import START, START_CALLS, START_MOUNTS, start_operation
+from bench.scale import FLOOR as FLOOR_LIMIT
 from harness.goals import goal
 from harness.report import ratio, table
 
 # The arm without shrinker maps.
 FLOOR = "floor"
-# Of its instructions.
-FLOOR_LIMIT = 1.05
 CALLS = {**{f"{call}(2)": (call,) for call in START_CALLS}, "all of these": START_CALLS}
 CONTAINERS = next(iter(START.values())).groups[0]
 NOTES = f"""\
@@ -19,7 +18,7 @@ mounts. "{FLOOR}" is stock without any shrinker maps: nothing that has some can 
 
 def executed(profile, nodes, calls):
     """By these calls for each mount; None if it was not counted."""
-    found = [profile.get(f"start-{nodes}-{call}") for call in calls]
+    found = [profile.get(start_operation(nodes, call)) for call in calls]
     return None if None in found else sum(
         function["instructions"] for content in found for function in content["functions"].values())
 

@@ -44,6 +44,7 @@ class Workload:
     disks: Callable = tuple
     timeout: int = 300      # in s
     ours: bool = False      # nothing that stock has
+    floor: bool = False     # without any shrinker maps, too
     name: str = ""          # of the guest; as the scenario unless told
 
     def __str__(self):
@@ -261,18 +262,22 @@ START_CALLS = ("mkdir", "openat", "write", "close", "mount")
 START_MOUNTS = 10
 
 
+def start_operation(nodes, call):
+    """Its name."""
+    return f"start-{nodes}-{call}"
+
+
 def start_on(nodes):
-    name = f"start-{nodes}"
-    operations = {call: f"{name}-{call}" for call in START_CALLS}
     return Workload("start", tuple(
-        Operation(operation, "", f"__x64_sys_{call}", "any 0 0 0")
-        for call, operation in operations.items()),
+        Operation(start_operation(nodes, call), "", f"__x64_sys_{call}", "any 0 0 0")
+        for call in START_CALLS),
         # The guest itself needs some file systems.
-        lambda result: {operations["mount"]: (result["n"] * START_MOUNTS,
-                                              result["n"] * START_MOUNTS + 10)},
+        lambda result: {start_operation(nodes, "mount"): (
+            result["n"] * START_MOUNTS, result["n"] * START_MOUNTS + 10)},
         times=lambda result, found: dict.fromkeys(found, result["n"] * START_MOUNTS),
         groups=(1000, 50), memory=lambda n: 2048 + n * nodes // 3,
-        kernel=(f"numa=fake={nodes}",), caches=False, timeout=900, name=name)
+        kernel=(f"numa=fake={nodes}",), caches=False, timeout=900, floor=True,
+        name=f"start-{nodes}")
 
 
 START = {nodes: start_on(nodes) for nodes in (16, 32)}
