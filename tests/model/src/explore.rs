@@ -604,8 +604,8 @@ mod install {
         }
     }
 
-    /// Who finds the unit of a memcg asks no further. Then the memcg and its parent go offline: those
-    /// above get theirs all the same.
+    /// Who finds the unit of a memcg asks no further. Then the memcg and its parent go offline, and
+    /// those above get theirs all the same.
     #[test]
     fn install_from_top() {
         explore(
